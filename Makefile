@@ -2,7 +2,7 @@
 
 SWIFT ?= swift
 export SWIFT
-# Every target imports what it names in Package.swift and nothing else.
+# A target imports the modules that Package.swift gives it and nothing else.
 STRICT = --explicit-target-dependency-import-check error
 # Quiet, and alike in a terminal and out of one.
 BUILD = Scripts/build.py $(STRICT)
@@ -17,7 +17,7 @@ TEST = $(SWIFT) test --skip-build --no-color-diagnostics
 BINARY = ^AcceptanceTests\.
 TRANSPORT = ^DeliveryCurlTests\.
 SLOW = ^AcceptanceTests\.|\.(HangingTests|NodeStoreTests|HostileSetTests|ExplanationTests|SabotageTests|SessionRegistryTests|SimulationTests)/|theSuiteFindsAFlaw
-# What the checker of Tests/chaos breaks things around.
+# The binary under test, and the configuration that `make run` starts it with.
 ROUTERD ?= $(RELEASE)
 CONFIG ?= routerd.yaml
 SIZES ?= 1,1000,100000
@@ -26,7 +26,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: docs test-fast test-long build-tests check-example check-scenes check-clients debug install deb check-deb uninstall check-sources check-apns check-console check-metrics check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
+.PHONY: docs test-fast test-long build-tests check-example check-scenes check-clients debug install deb check-deb uninstall check-sources check-apns check-console check-metrics check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions measure-rules verify-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-streams measure-load measure-log check-upgrade million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -59,7 +59,8 @@ run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debu
 	@exec $(DEBUG) serve --config $(CONFIG)
 
 test-fast: check build-tests  ## Check the style, then run the tests that stay within the process.
-	$(TEST) --skip "$(SLOW)"
+	$(TEST) --skip "$(SLOW)|$(TRANSPORT)"
+	$(TEST) --filter "$(TRANSPORT)"
 
 test: check build-tests  ## Everything that a change must pass: the fast tests, the binary, the README, senders, chaos, allocations.
 	$(TEST) --skip "$(BINARY)|$(TRANSPORT)"
@@ -81,6 +82,7 @@ test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash p
 	$(MAKE) race
 	$(MAKE) soak
 	$(MAKE) verify-index
+	$(MAKE) verify-decisions
 	$(MAKE) sweep-stories
 	$(MAKE) fuzz
 	$(MAKE) chaos
@@ -112,7 +114,7 @@ race: setup  ## Exercise the types that threads share, under the thread sanitize
 demo: debug  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
 	@python3 Scripts/demo.py --routerd $(DEBUG) $(ARGUMENTS)
 
-check-readme: release  ## Run the commands of README.md and docs/GUIDE.md in order, and check what they promise.
+check-readme: release  ## Run the shell blocks of README.md, docs/GUIDE.md and four more pages of docs, and check their promises.
 	@Scripts/setup.sh curl jq openssl binutils
 	@command -v node >/dev/null || Scripts/setup.sh nodejs
 	python3 Tests/readme/run.py --routerd $(RELEASE)
@@ -120,7 +122,7 @@ check-readme: release  ## Run the commands of README.md and docs/GUIDE.md in ord
 check-built:  ## Check that `make run` in a terminal compiles nothing after `make test`; nothing is built before it.
 	python3 Tests/readme/run.py --routerd $(RELEASE) built
 
-check-example: setup  ## Build the package of Examples/third-party-rule and check that its daemon uses its rule.
+check-example: debug  ## Make the project of Examples/third-party-rule, run its tests, and check that its daemon uses its rule.
 	python3 Tests/example/run.py
 
 check-scenes:  ## Run the programs of Examples/windows-and-gates and the requests of docs/SCENES.md against the daemon.
@@ -128,9 +130,10 @@ check-scenes:  ## Run the programs of Examples/windows-and-gates and the request
 	python3 -m unittest discover -s Tests/scenes -q
 	python3 Tests/scenes/run.py --routerd $(ROUTERD)
 
-check-clients:  ## Play the clients of Clients against the daemon: tabs in headless Chromium, the Python client, and receivers while the daemon is killed (KILLS=10 RECEIVERS=16).
-	@Scripts/setup.sh chromium
+check-clients:  ## Play the clients of Clients against the daemon: tabs in headless Chromium, the Python client, WebSockets, and receivers while the daemon is killed (KILLS=10 RECEIVERS=16).
+	@Scripts/setup.sh chromium python3-venv openssl
 	python3 Tests/streams/clients.py $(ROUTERD)
+	python3 Tests/streams/windows.py $(ROUTERD)
 	python3 Tests/streams/storm.py $(ROUTERD) --kills $(or $(KILLS),10) --receivers $(or $(RECEIVERS),16)
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
@@ -184,6 +187,9 @@ measure-accepts: release wrk  ## Measure durable accepts a second beside one tra
 measure-lanes: release  ## Give LANES=10000 lanes an endpoint and a connection each, and load at RATE=1000 a second.
 	python3 Scripts/lanes.py --routerd $(RELEASE) --lanes $(or $(LANES),10000) --rate $(or $(RATE),1000)
 
+measure-streams: release  ## Open STREAMS=10000 streams beside webhooks: memory, idle, and times at RATE=200 a second.
+	python3 Scripts/streams.py --routerd $(RELEASE) --streams $(or $(STREAMS),10000) --rate $(or $(RATE),200)
+
 measure-load: release  ## Run bench load at several rates against a daemon; RATES=100,500,1000,2000.
 	python3 Scripts/rates.py --routerd $(RELEASE) $(if $(RATES),--rates $(RATES))
 
@@ -200,6 +206,14 @@ million: release  ## Register a million sessions over HTTP, route among them whi
 measure-decisions: release  ## Measure the decision alone; SIZES=1,1000 sessions, MIXES=mixed,uikit, COLD=1, SUBJECTS=1000 VERIFY=1.
 	python3 Scripts/decisions.py --routerd $(RELEASE) --sizes $(SIZES) $(if $(MIXES),--mixes $(MIXES)) \
 		$(if $(SUBJECTS),--subjects $(SUBJECTS)) $(if $(COLD),--cold) $(if $(VERIFY),--verify)
+
+verify-decisions: release  ## Compare decisions with brute force: all mixes of predicates, and hostile ones, among 1 to 1,000 sessions.
+	python3 Scripts/decisions.py --routerd $(RELEASE) --verify --sizes 1,1000 --subjects 150 --repeat 2 \
+		--mixes exact,prefix,wild,contains,mixed,shared,true,uikit,events,range,order
+	python3 Scripts/decisions.py --routerd $(RELEASE) --verify --sizes 1,20 --subjects 10 --repeat 2 --mixes hostile
+
+measure-rules: release  ## Measure a decision under 0, 1, 5 and 20 rules of each rung.
+	python3 Scripts/rungs.py --routerd $(RELEASE)
 
 count-instructions:  ## Count instructions and misses of a decision with valgrind; SIZES=1000,1000000 MIXES=mixed,uikit.
 	@Scripts/setup.sh valgrind binutils

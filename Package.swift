@@ -24,6 +24,7 @@ let package = Package(
         .executable(name: "routerd", targets: ["routerd"]),
         .library(name: "PredicateEngine", targets: ["PredicateEngine"]),
         .library(name: "RouterPlugin", targets: ["RouterPlugin"]),
+        .library(name: "RouterdClient", targets: ["RouterdClient"]),
         .library(name: "RouterdApp", targets: ["RouterdApp", "RouterdCommands"]),
         .library(name: "RouterTesting", targets: ["RouterTesting"]),
     ],
@@ -66,6 +67,7 @@ let package = Package(
             name: "Plugins",
             dependencies: [
                 "Router", "RouterPlugin", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Mustache", package: "swift-mustache"),
             ],
             swiftSettings: settings
@@ -85,9 +87,20 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "RouterdClient",
+            dependencies: [
+                "RouterPlugin",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "RouterdApp",
             dependencies: [
-                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "StoreSQLite",
+                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdClient", "StoreSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -102,6 +115,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -130,8 +144,7 @@ let package = Package(
             name: "RouterdCommands",
             dependencies: [
                 "CPluginChild", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp",
-                "RouterdBench",
-                "StoreSQLite",
+                "RouterdBench", "RouterdClient", "StoreSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -139,7 +152,14 @@ let package = Package(
             resources: embedded(
                 "Plugins/Projects/python", ["README.python.md", "routerd_rule.py", "rule.py", "test_rule.py"])
                 + embedded("Plugins/Projects/node", ["README.node.md", "routerd-rule.js", "rule.js", "rule.test.js"])
-                + embedded("Plugins/Projects/rules", ["README.rules.md", "rules.yaml"]),
+                + embedded("Plugins/Projects/rules", ["README.rules.md", "rules.yaml"])
+                // Links to the files of Examples/third-party-rule.
+                + embedded(
+                    "Plugins/Projects/swift",
+                    [
+                        "Package.swift.txt", "README.swift.md", "ShieldedRoles.swift.txt",
+                        "ShieldedRolesTests.swift.txt", "main.swift.txt", "routerd.yaml",
+                    ]),
             swiftSettings: settings
         ),
         .executableTarget(name: "routerd", dependencies: ["RouterdCommands"], swiftSettings: settings),
@@ -203,6 +223,7 @@ let package = Package(
                 "DaemonTesting", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp",
                 "RouterdBench", "RouterdCommands", "StoreSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -212,7 +233,20 @@ let package = Package(
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "RouterdClientTests",
+            dependencies: [
+                "DaemonTesting", "Router", "RouterPlugin", "RouterdApp", "RouterdClient",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
@@ -220,7 +254,8 @@ let package = Package(
         .testTarget(
             name: "AcceptanceTests",
             dependencies: [
-                "DaemonTesting", "Plugins", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite", "routerd",
+                "DaemonTesting", "Plugins", "Router", "RouterPlugin", "RouterdApp", "RouterdClient", "StoreSQLite",
+                "routerd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["Snapshots"],

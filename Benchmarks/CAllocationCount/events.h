@@ -3,7 +3,7 @@
 
 #include "CAllocationCount.h"
 
-/* What this thread has done so far. */
+/* The counts of this thread so far. */
 extern _Thread_local struct ccount_events ccount_events;
 
 #endif

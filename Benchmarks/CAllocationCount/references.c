@@ -18,7 +18,7 @@ void *__real_swift_tryRetain(void *object);
 void __real_swift_release(void *object);
 void __real_swift_release_n(void *object, uint32_t number);
 
-/* What stands in an object's place where there is none is nothing, or has the top bit set, as in small strings. */
+/* A word in the place of an object that is none is zero, or has the top bit set, as in small strings. */
 static inline bool is_object(const void *object) {
     return (intptr_t)object > 0;
 }

@@ -34,7 +34,7 @@ extension Benchmark {
         return [
             decision("content not named, 100,000", mixed.registry, unnamed),
             decision("of one device, 100,000", mixed.registry, ofDevice),
-            strictDecision("who prefers must be able to and is, 100,000", among: mixed),
+            strictDecision("a session that prefers must be able to and is, 100,000", among: mixed),
             decision("subject of 4 KiB, 100,000", mixed.registry, long),
             decision("subject not ASCII, 100,000", mixed.registry, mixed.subjects.map { query($0 + "/é") }),
         ]

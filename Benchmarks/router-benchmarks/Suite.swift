@@ -15,8 +15,9 @@ enum Suite {
             .decisions("orders of which none holds, 1,000", among: try .orders(.thousand)),
             .decisions("question marks behind a star, 1,000", among: try .patterns(.thousand), asking: 8),
         ] + Benchmark.rarerDecisions(among: mixed) + [
-            .strictDecision("who prefers must be able to and is not, 100,000", among: wishful),
+            .strictDecision("a session that prefers must be able to and is not, 100,000", among: wishful),
             .choice("with its reason, 100,000", among: documents),
+            try .verdicts("rule without code, 1,000", among: thousand),
             changing.stateChanges,
             changing.stateChangesTogether,
             changing.replacements,

@@ -45,10 +45,16 @@ package struct Pipeline: Sendable {
         if let earlier = try Self.dedupe(request, facts) { return earlier }
         let notification = request.view
         let candidates = Self.match(notification, in: tenant)
-        var choice = chooser.choose(for: notification, among: candidates, in: tenant, &work, at: now, knowing: history)
+        var choice =
+            if let session = request.onlyReceiver {
+                chooser.choose(for: notification, only: session, in: tenant, &work, at: now, knowing: history)
+            } else {
+                chooser.choose(for: notification, among: candidates, in: tenant, &work, at: now, knowing: history)
+            }
         guard !work.isUnfinished else { throw .steps }
         if let amendment = request.amendment { choice.decision.reason = amendment.noted(on: choice.decision.reason) }
-        let closed = tenant.gate(before: choice.outcome, device: request.device)
+        let closed = tenant.gate(
+            before: choice.outcome, device: request.device, boundTo: request.onlyReceiver)
         let gated = Self.gate(choice.outcome, behind: closed, hasRoom: registration.haveRoom(in: tenant))
         return Self.enqueue(choice.decision, gated, in: tenant, device: request.device, naming: &ids, at: now)
     }
@@ -66,6 +72,7 @@ package struct Pipeline: Sendable {
             let isSame =
                 request.isRepeatedByKey
                 || receipt.payload == request.notification.payload && receipt.device == request.device
+                    && (receipt.broadcast == nil) == (request.broadcast == nil)
             guard isSame, found == nil || found?.sequence == receipt.sequence else { return .conflict }
             found = receipt
         }
@@ -89,7 +96,7 @@ package struct Pipeline: Sendable {
             gate.map { .gated($0.device) }
                 ?? (hasRoom() ? .open(.new(configuration: configuration)) : .settled(.deadLettered(.noEligibleSession)))
         case .held(let until): .held(until: until)
-        case .undeliverable: .settled(.deadLettered(.noEligibleSession))
+        case .undeliverable: gate.map { .gated($0.device) } ?? .settled(.deadLettered(.noEligibleSession))
         case .dropped: .settled(.deadLettered(.droppedByRule))
         }
     }

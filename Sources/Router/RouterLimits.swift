@@ -23,11 +23,11 @@ package enum RouterLimits {
     package static let explanationSteps = 64 * 1024 * 1024
     /// Steps that the decisions of an application may take in a round before the next ones wait in its line, and steps that
     /// each decision may take in any case. A step takes about a nanosecond.
-    package static let decisionSteps = 1024 * 1024
+    package static let decisionSteps = 512 * 1024
     package static let decisionStepsAtLeast = 64 * 1024
     /// Steps for which a decision from a line goes on in one turn, and steps of all turns in a round.
-    package static let stepsPerTurn = 2 * 1024 * 1024
-    package static let stepsPerRound = 8 * 1024 * 1024
+    package static let stepsPerTurn = 1024 * 1024
+    package static let stepsPerRound = 2 * 1024 * 1024
     /// Maximum number of commands of one application that wait for a decision to be finished.
     package static let commandsInLine = 4096
     /// Maximum number of applications among which the owner of a device that a request names is searched; with more, the
@@ -36,7 +36,7 @@ package enum RouterLimits {
     /// How many resources a refusal names.
     package static let resourcesNamed = 3
     /// Maximum number of commands that share one transaction.
-    package static let commandsPerTransaction = 512
+    package static let commandsPerTransaction = 256
     /// The number of changed rows after which no further command joins a transaction: other commands must not wait long for
     /// it.
     package static let rowsPerTransaction = 2048
@@ -66,9 +66,12 @@ package enum RouterLimits {
     /// Maximum number of notifications that a replay sends in a second.
     package static let replaysPerSecond = 1000
     /// How many notifications a step of a replay looks at: other commands must not wait long for it.
-    package static let replayRowsExamined = 1000
+    package static let replayRowsExamined = 256
     /// Maximum number of events in one request of a source: they share a transaction.
     package static let eventsPerRequest = 1000
+    /// Maximum number of notifications of a broadcast, and of bytes of their payloads together: they share a transaction.
+    package static let broadcastSessions = eventsPerRequest
+    package static let broadcastBytes = 16 * 1024 * 1024
     /// Passes of a filter times bytes of the payload, for all events of a request: 16 Mi, some tenths of a second at most.
     package static let filterWork = 16 * 1024 * 1024
     /// Maximum length of an event's idempotency key, in bytes.
@@ -106,6 +109,9 @@ package enum RouterLimits {
     package static let discardedSessions = 1000
     /// How many operations a gate keeps the progress of.
     package static let gateOperations = 16
+    /// The time after which the lease of a session with a connection is looked at again, in milliseconds: the lease matters when
+    /// the connection and its grace period have ended, and these end it themselves.
+    package static let leaseReviewMilliseconds: Int64 = 600_000
     /// The lease of the responsible session at a gate if it names none, in milliseconds.
     package static let gateLeaseMilliseconds: Int64 = 60_000
     /// How often the endpoint of such a session may fail to take one event until the session counts as silent.
@@ -182,6 +188,18 @@ package enum RouterLimits {
     package static let passcodeDelaySeconds: Int64 = 300
     /// How long a challenge may be answered, in milliseconds.
     package static let deviceChallengeMilliseconds: Int64 = 60_000
+    /// Likewise by a token, for which a person may have to sign in: ten minutes.
+    package static let proofChallengeMilliseconds: Int64 = 600_000
+    /// How far the clock of an issuer may be ahead, in milliseconds.
+    package static let proofClockSkewMilliseconds: Int64 = 60_000
+    /// Maximum number of issuers of proofs of an application, and of the keys of each.
+    package static let proofIssuers = 8
+    package static let proofKeys = 16
+    /// Maximum length of the name of an issuer, an audience, a key or a subject, and of a token, in bytes.
+    package static let proofTextBytes = 512
+    package static let proofTokenBytes = 16 * 1024
+    /// The size of an RSA key's modulus, in bytes.
+    static let proofModulusBytes = 256...512
     /// The time for which a session counts as connected without a connection to its stream, in seconds.
     package static let presenceSeconds = 10
 }

@@ -56,3 +56,32 @@ package enum Base64 {
         }
     }
 }
+
+/// Base64 with the alphabet for URLs and without padding (RFC 4648, section 5; RFC 7515, section 2).
+package enum Base64URL {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        let text = Base64.encode(bytes).utf8.compactMap { byte -> UInt8? in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "="): nil
+            default: byte
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The bytes of a text in UTF-8, or nil if there is a character outside the alphabet or an impossible length.
+    package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        var standard: [UInt8] = []
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
+            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
+            default: standard.append(byte)
+            }
+        }
+        return Base64.decode(Substring(decoding: standard, as: UTF8.self))
+    }
+}

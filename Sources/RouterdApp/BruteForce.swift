@@ -47,7 +47,7 @@ package struct BruteForce {
         guard decision.session != expected?.session || decision.tier != expected?.tier ?? .undeliverable else {
             return nil
         }
-        return "brute force says \(expected.map { "\($0.tier.rawValue) \($0.session.text)" } ?? "nobody")"
+        return "brute force says \(expected.map { "\($0.tier.rawValue) \($0.session.text)" } ?? "no session")"
     }
 
     /// The tier and the session; nil if no session can.

@@ -57,6 +57,11 @@ package struct Daemon: Sendable {
             sealing: configuration.secretKeys?.sealing)
         draft = try RulesInUse(configuration, kept: try store.keptRules(), kinds: ruleKinds).draft
         configuration.rules = draft.rules
+        if draft.origin == .request, draft.document != configured.document {
+            logger.notice(
+                "the rules in use are those of a request, and not those of the configuration",
+                metadata: ["until": "routerd rules reset, or a start with rulesFrom: configuration"])
+        }
         self.configuration = configuration
         plugins = try PluginRegistry(
             sourceKinds: kinds.sources, rules: configuration.rules,

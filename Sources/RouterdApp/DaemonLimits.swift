@@ -5,6 +5,10 @@ import RouterPlugin
 package enum DaemonLimits {
     /// Maximum number of commands that wait for the engine; beyond it, requests are answered 503 at once.
     package static let commandsWaiting = 20_000
+    /// How many commands of a tenant the engine takes before the next tenant has its turn, and how many of all tenants it takes
+    /// for one round while more than one has some waiting: a command waits for a round and a turn of each tenant.
+    static let commandsPerTurn = 32
+    static let commandsPerSharedRound = 128
     /// How many transactions the engine makes before reads of the engine get their turn.
     static let roundsPerDrain = 2
     /// How long the engine waits before it writes again after the store refused a write.
@@ -31,7 +35,6 @@ package enum DaemonLimits {
     /// The first wait after a failure of the collector, the longest that the exporter chooses, doubled from failure to
     /// failure, and the longest that the collector may ask for.
     static let exportWaitSeconds: ClosedRange<Int64> = 1...60
-    static let exportWaitDoublings = 6
     static let exportWaitAskedSeconds: Int64 = 300
     /// Greatest size of the file with the header fields of requests to the collector.
     static let traceHeadersBytes = 16 * 1024
@@ -52,7 +55,7 @@ package enum DaemonLimits {
     static let documentDepth = JSONLimits.configuration.maximumDepth + 1
     /// How many lines of a batch share a turn, and how many bytes they have: indexing the predicates of a session takes
     /// some 0.3 microseconds a byte, and other commands wait meanwhile.
-    package static let batchLines = 256
+    package static let batchLines = 128
     package static let batchTurnBytes = 128 * 1024
     /// How many entries a page has by default, and at most.
     package static let pageSize = 50
@@ -68,10 +71,14 @@ package enum DaemonLimits {
     /// Greatest number of reads of the store for requests at a time, and of one tenant's.
     package static let reads = 4
     package static let readsOfTenant = 2
+    /// Greatest number of walks over sessions at a time; a tenant has as many of them as reads.
+    static let walks = 16
+    /// Greatest number of decisions without effect at a time, such as explanations; an application has one of them.
+    static let decisionsTried = 16
     /// Greatest number of a tenant's reads that wait; others are answered 429.
     package static let readsWaiting = 64
     /// Greatest number of sessions that a list looks at before other work of the engine has its turn.
-    package static let sessionsExaminedPerTurn = 2000
+    package static let sessionsExaminedPerTurn = 500
     /// How many requests of a client may wait for a connection.
     static let clientRequests = 10_000_000
     /// How long finished work is kept, unless the configuration says otherwise: thirty days, and a day in any case,
@@ -123,6 +130,14 @@ package enum DaemonLimits {
     /// The longest poll for deliveries, in seconds, and the deliveries acknowledged by one request.
     static let pollSeconds: Int64 = 60
     static let acksAtOnce = 1000
+    /// The bytes of a message of a WebSocket's client.
+    static let webSocketBytes = RouterLimits.answerBytes + 4096
+    /// The bytes of such messages that are held until their replies are written, and how many each message counts for beside its
+    /// own.
+    static let webSocketHeldBytes = 256 * 1024
+    static let webSocketMessageBytes = 1024
+    /// The bytes of payload that end a page of deliveries that were made before.
+    static let rangeBytes = 1 << 20
     /// How long a token of a session is valid, in seconds, and how long unless it is said.
     static let tokenSeconds: ClosedRange<Int64> = 10...86_400
     static let usualTokenSeconds: Int64 = 3600
@@ -196,6 +211,8 @@ package enum DaemonLimits {
     static let answerSeconds: Int64 = 30
     /// Maximum number of webhook requests at once, and of connections that are kept.
     package static let slots = 65_536
+    /// How many languages of an `Accept-Language` are looked at.
+    static let acceptedLanguages = 16
     /// Maximum length of a language tag.
     static let languageTagBytes = 35
     /// How many notifications a replay sends in a second by default.
@@ -231,6 +248,8 @@ package enum DaemonLimits {
     static let pemFileBytes = 1024 * 1024
     /// How many lanes a scrape of metrics looks at.
     package static let lanesExamined = 10_000
+    /// How many sessions in demo mode a gate names.
+    package static let demosShown = 20
     /// How many sessions of an explanation show their predicates part by part.
     package static let explainedParts = 50
     /// Lines that a plugin's process may write into the log, and bytes of each.

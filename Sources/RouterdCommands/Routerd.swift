@@ -13,7 +13,7 @@ struct Routerd: AsyncParsableCommand {
             EXAMPLES
               routerd serve --config routerd.yaml
               routerd applications put com.example.Gallery '{"displayName": "Gallery"}'
-              routerd send --application com.example.Gallery --content-id gallery://photo/7 --alert "New comment"
+              routerd send --content-id gallery://photo/7 --alert "New comment"
             """,
         version: RouterdVersion.current,
         subcommands: [

@@ -211,6 +211,20 @@ extension SQLiteStore {
         try reading { db in try ReplayReader.tally(of: filter, settledBy: time, db) }
     }
 
+    package func number(
+        of sequence: NotificationSequence, in session: SessionKey
+    ) throws(StoreError) -> Int64? {
+        try reading { db in try NumberReader.number(of: sequence, in: session, db) }
+    }
+
+    package func deliveries(
+        of session: SessionKey, after number: Int64, limit: Int, bytes: Int
+    ) throws(StoreError) -> NumberedDeliveries {
+        try reading { db in
+            try NumberReader.deliveries(of: session, after: number, limit: limit, bytes: bytes, db)
+        }
+    }
+
     package func census() throws(StoreError) -> NotificationCensus {
         try reading(NotificationReader.census)
     }

@@ -206,9 +206,8 @@ struct ClientCommandTests {
             let id = try await daemon.post(about: "a").id
             let line = try await receiver.line(beginning: "dlv_" + id.dropFirst(4))
             #expect(line == " attempt 1 scene.willConnect /hook signature invalid")
-            var read = try await daemon.notification(id)
-            for _ in 0..<10_000 where read["state"] != "deadLettered" { read = try await daemon.notification(id) }
-            #expect(read["attempts"].asArray?.map { $0.at("status") } == [401])
+            try await daemon.until(id) { $0["state"] == "deadLettered" }
+            #expect(try await daemon.notification(id)["attempts"].asArray?.map { $0.at("status") } == [401])
         }
         receiver.send(SIGTERM)
         #expect(try await receiver.ended().status == 0)

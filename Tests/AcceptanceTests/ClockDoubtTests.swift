@@ -42,7 +42,7 @@ struct ClockDoubtTests {
             let confirmed = try await Program.run("clock", "confirm", "--server", daemon.address)
             #expect(confirmed.status == 0 && confirmed.output == "the clock is trusted\n", "\(confirmed)")
             // Retention is on by default: 30 days.
-            while try await daemon.notification(ids[19].text).status == 200 { try Task.checkCancellation() }
+            try await daemon.until { try await daemon.notification(ids[19].text).status == 404 }
             let after = try await daemon.call(.get, "/v1/status").json
             #expect(after.at("clock") == .null && after.at("notifications", "forgotten") == 20)
         }

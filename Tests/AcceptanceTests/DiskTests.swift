@@ -42,7 +42,7 @@ struct DiskTests {
                     #expect(attempts == (id == ids[0] ? 1 : 2))
                 }
                 let accepted = try await daemon.post(about: "held", headers: ["idempotency-key": "k"])
-                #expect(accepted.status == 202, "what was refused was not kept")
+                #expect(accepted.status == 202, "the refused notification was not kept")
                 try await daemon.until(accepted.id) { $0["state"] == "delivered" }
                 #expect(receiver.webhooks(at: "/held").count == 2 && receiver.webhooks(at: "/busy").count == 2)
                 let status = try await daemon.call(.get, "/v1/status").json.at("notifications")

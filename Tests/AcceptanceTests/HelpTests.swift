@@ -41,6 +41,10 @@ struct HelpTests {
             let examples = ended.output.split(separator: "\n").drop { !$0.hasSuffix("EXAMPLES") }.dropFirst()
             let first = try #require(examples.first, "routerd \(words.joined(separator: " ")) has no EXAMPLES")
             #expect(first.contains("routerd"), "\(first)")
+            // An example that goes on in the next line could not be pasted.
+            let lines = ended.output.split(separator: "\n", omittingEmptySubsequences: false)
+                .drop { !$0.hasSuffix("EXAMPLES") }.dropFirst().prefix { !$0.isEmpty }
+            #expect(lines.allSatisfy { $0.hasPrefix("  ") }, "\(lines)")
             seen += 1
             let list = ended.output.split(separator: "\n").drop { !$0.hasPrefix("SUBCOMMANDS:") }.dropFirst()
                 .prefix { !$0.hasPrefix("  See ") }

@@ -158,7 +158,7 @@ struct PredicateCommandTests {
                 "a", "prefers", "fond"
             ),
             (
-                "can if nobody prefers",
+                "can where no session prefers",
                 [session("b", "unattached", conditions(prefers: "SELF == 'b'")), session("c")],
                 "a", "can", "b"
             ),
@@ -192,10 +192,10 @@ struct PredicateCommandTests {
                 ], "", "can", "active"
             ),
             (
-                "nobody can", [session("n", "foregroundActive", conditions(can: "FALSEPREDICATE"))], "a",
+                "no session can", [session("n", "foregroundActive", conditions(can: "FALSEPREDICATE"))], "a",
                 "undeliverable", .null
             ),
-            ("nobody is there", [], "a", "undeliverable", .null),
+            ("no session is registered", [], "a", "undeliverable", .null),
         ]
 
     @Test(arguments: choices)

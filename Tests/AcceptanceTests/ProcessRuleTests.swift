@@ -117,6 +117,14 @@ struct ProcessRuleTests {
         #expect(ended.output.contains("| answers | the first question: malformed |"))
     }
 
+    @Test func aVerdictNamesTheFaultOfAProcessThatFails() async throws {
+        let command = try #require(Self.commands.first)
+        let check = ["plugin", "check", "--plugin", "com.example.rule.other", "--timeout", "20000", "--"]
+        let ended = try await Program(check + command).ended()
+        #expect(ended.status == 1)
+        #expect(ended.output.contains(", because the process fails: wrong-plugin\n"), "\(ended.output)")
+    }
+
     private static let clang = "/opt/swift/usr/bin/clang"
     private static let wasmkit = "/opt/swift/usr/bin/wasmkit"
     private static let hasWASI = access(clang, X_OK) == 0 && access(wasmkit, X_OK) == 0
@@ -140,21 +148,6 @@ struct ProcessRuleTests {
         try await withRule([Self.wasmkit, "run", guest]) { daemon in
             let answer = try await daemon.post(about: "photo/1")
             #expect(answer["decision", "session"] == "desk")
-        }
-    }
-
-    @Test(arguments: ["rules", "python", "node"])
-    func aNewProjectHasTheFilesOfItsLanguage(language: String) async throws {
-        let directory = try TemporaryDirectory()
-        let folder = "\(directory.file())-new"
-        let ended = try await Program.run("plugin", "new", folder, "--language", language)
-        #expect(ended.status == 0, "\(ended.errors)")
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-        #expect(files.count == (language == "rules" ? 2 : 4) && files.contains("README.md"))
-        for file in files {
-            let origin = Self.project("\(language)/\(file == "README.md" ? "README.\(language).md" : file)")
-            let made = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-            #expect(try made == String(contentsOfFile: origin, encoding: .utf8), "\(file)")
         }
     }
 
@@ -317,6 +310,33 @@ struct ProcessRuleTests {
             }
             let text = String(decoding: line, as: UTF8.self)
             return text.hasPrefix("/usr/bin/python3") && text.contains(name)
+        }
+    }
+
+    /// A plugin opens every file that it finds for writing, and makes a file in every folder; only its own folder takes any.
+    @Test func aPluginThatWritesEverywhereChangesNothingElse() async throws {
+        let lines = """
+            own, found, tried = os.getcwd(), [], 0
+            roots = ["/", "/etc", "/tmp", "/var", "/root", "/home", "/dev/shm", os.path.dirname(own), "\(Self.project("python"))", "/usr"]
+            for root in roots:
+              for top, folders, files in os.walk(root):
+                folders[:] = [f for f in folders if os.path.join(top, f) not in (own, "/proc", "/dev")]
+                for path in [os.path.join(top, f) for f in files] + [os.path.join(top, "routerd-escape")]:
+                  tried += 1
+                  try:
+                    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK))
+                    found.append(path)
+                  except OSError: pass
+                if tried > 20000: break
+            reason = "opened " + " ".join(found) + " of " + ("many" if tried > 100 else str(tried))
+            write({"type": "verdicts", "id": message["id"], "verdicts": [
+              {"session": c["session"], "verdict": "veto", "reason": reason[:200]} for c in message["candidates"]]})
+            time.sleep(600)
+            """
+        try await withRule(Self.hostile(lines), Self.readsTheExample, timeout: 20_000) { daemon in
+            let answer = try await daemon.post(about: "photo/1")
+            let stored = try await daemon.notification(answer.id)
+            #expect(stored["decision", "vetoes"].asArray?.first?["reason"] == "opened  of many")
         }
     }
 

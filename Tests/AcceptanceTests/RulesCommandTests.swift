@@ -25,7 +25,7 @@ struct RulesCommandTests {
         #expect(ended.status == 0, "\(ended.output) \(ended.errors)")
         #expect(ended.output.hasSuffix("3 rules, 4 tests, 0 failed\n"))
         let check = try await Program.run("check", "--config", Self.example)
-        #expect(check.status == 0 && check.output.contains("3 rules"))
+        #expect(check.status == 0 && check.output.contains("rules: 3"))
     }
 
     @Test func aTestThatFailsSaysWhatDiffers() async throws {
@@ -73,6 +73,37 @@ struct RulesCommandTests {
             "        header x-team: expected red, got none",
         ]
         #expect(ended.output.split(separator: "\n").prefix(5).map(String.init) == expected, "\(ended.output)")
+    }
+
+    @Test func aTestExpectsTheEndOfAHoldAndAReason() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try file(
+            directory,
+            """
+            rules: [{name: settle, when: "priority < 10", then: {holdSeconds: 60}, reason: a minute}]
+            tests:
+              - {name: one, notification: {priority: 5}, sessions: [{id: a}], expect: {outcome: held, until: 2026-01-01T00:01:00Z, reason: minute}}
+              - {name: two, notification: {priority: 5}, sessions: [{id: a}], expect: {outcome: held, until: 2026-01-01T00:02:00Z, reason: minute}}
+              - {name: three, sessions: [{id: a}], expect: {outcome: held, until: 2026-01-01T00:01:00Z}}
+              - {name: four, notification: {priority: 5}, sessions: [{id: a}], expect: {outcome: held, reason: an hour}}
+            """)
+        let ended = try await Program.run("rules", "test", rules)
+        #expect(
+            ended.output == """
+                ok      one
+                FAILED  two
+                        until: expected 2026-01-01T00:02:00.000Z, got 2026-01-01T00:01:00.000Z
+                        the reason was: rules.settle: a minute
+                FAILED  three
+                        outcome: expected held, got session
+                        until: expected 2026-01-01T00:01:00.000Z, got no hold
+                        the reason was: no content id: the most relevant session
+                FAILED  four
+                        reason: expected 'an hour' in it
+                        the reason was: rules.settle: a minute
+                1 rules, 4 tests, 3 failed
+
+                """)
     }
 
     @Test func aTestStatesThePast() async throws {

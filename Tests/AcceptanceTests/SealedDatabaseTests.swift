@@ -80,7 +80,7 @@ struct SealedDatabaseTests {
                 _ = try await register(daemon, at: url)
             }
             let plain = try traces(of: Self.secrets, in: directory)
-            #expect(!plain.isEmpty, "the search finds what is there")
+            #expect(!plain.isEmpty, "the search finds plain text")
             for (count, lines) in ([[1], [2, 1], [2]] as [[UInt8]]).enumerated() {
                 _ = try directory.write(lines.map { TestKeyring.key($0) }.joined(separator: "\n"), to: "keys")
                 try await withServedDaemon(database: database, environment: ["ROUTERD_SECRETS_KEY_FILE": keys]) {

@@ -44,18 +44,7 @@ struct SetCommandTests {
 
     @Test func exportedRulesAreANoOp() async throws {
         let directory = try TemporaryDirectory()
-        let rules = """
-            kind: Rule
-            id: night
-            spec: {when: "priority < 10", during: {zone: UTC, from: "22:00", to: "07:00"}, then: {hold: end}}
-            ---
-            kind: Rule
-            id: team
-            application: com.example.gallery
-            spec: {then: {headers: {x-team: blue}}}
-
-            """
-        let file = try directory.write(TestSet.gallery + "---\n" + rules, to: "all.yaml")
+        let file = try directory.write(TestSet.gallery + "---\n" + TestSet.rules, to: "all.yaml")
         try await withServedDaemon { daemon in
             func run(_ words: String..., input: String = "") async throws -> Program.Ended {
                 try await Program(words, input: input, environment: ["ROUTERD_SERVER": daemon.address]).ended()

@@ -2,6 +2,7 @@ import Glibc
 import HTTPTypes
 import RouterPlugin
 import RouterdApp
+import RouterdClient
 import Testing
 
 @testable import DaemonTesting

@@ -41,6 +41,7 @@ struct TraceTests {
                 let attempts = spans.filter { $0.name == "attempt" }.sorted {
                     $0.attribute("routerd.attempt") ?? "" < $1.attribute("routerd.attempt") ?? ""
                 }
+                #expect(attempts.map { $0.attribute("routerd.attempt") } == ["1", "2"])
                 #expect(attempts.map { $0.attribute("http.response.status_code") } == ["500", "204"])
                 #expect(attempts.map { $0.json["status"]?["code"] } == [2, nil])
                 let received = receiver.all.map { $0.header("traceparent") }

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import RouterPlugin
+import RouterdApp
 import Testing
 
 /// The answer to a call of the API.
@@ -25,7 +26,7 @@ struct Answer: Sendable {
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// The body as JSON; null if it is not JSON.
-    var json: JSONValue { (try? JSONValue(parsing: bytes, limits: .configuration)) ?? .null }
+    var json: JSONValue { (try? JSONValue(parsing: bytes, limits: .received)) ?? .null }
 
     /// The lines of a body of newline-delimited JSON.
     var lines: [JSONValue] {

@@ -103,6 +103,15 @@ final class RawConnection {
         }
     }
 
+    /// The next bytes.
+    func bytes(_ count: Int) throws -> [UInt8] {
+        while unread.count < count {
+            guard try readMore() else { throw ProgramError(reason: "closed after \(unread.count) of \(count) bytes") }
+        }
+        defer { unread.removeFirst(count) }
+        return Array(unread.prefix(count))
+    }
+
     /// All bytes until the other side closes.
     func bytesToTheEnd() throws -> [UInt8] {
         while try readMore() {}

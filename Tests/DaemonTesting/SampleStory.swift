@@ -55,7 +55,7 @@ struct SampleStory: Story {
         step("its memory is reclaimed", told: ["/gallery#0": ["scene.didDisconnect"]]) { story, daemon in
             try await daemon.call(.post, "\(story.session(0))/disconnect")
         },
-        step("the person returns, and nobody is asked for a configuration", told: ["/gallery#0": appears]) {
+        step("the person returns, and no question for a configuration is sent", told: ["/gallery#0": appears]) {
             story, daemon in
             try await daemon.call(.post, "\(story.session(0))/activate")
         },

@@ -76,7 +76,7 @@ final class StreamConnection {
             switch sides.first {
             case "id": event.id = value
             case "event": event.type = value
-            case "data": event.data = (try? JSONValue(parsing: Array(value.utf8))) ?? .null
+            case "data": event.data = (try? JSONValue(parsing: Array(value.utf8), limits: .received)) ?? .null
             default: break
             }
         }

@@ -24,6 +24,8 @@ struct TestDaemon: Sendable {
         /// The tests' receivers are on loopback, with keys or without.
         var egress = EgressPolicy.grantingLoopback
         var rules: [any RoutingRule] = []
+        /// Asks the remote ones among the rules.
+        var desk: RuleDesk?
         var passcodeValidators: [any PasscodeValidator] = []
         var ruleSource = RuleSource()
         var slots = 16
@@ -167,8 +169,8 @@ func withDaemon<Value>(
         observers: options.observers, deliveryFormatKinds: BuiltInPlugins.deliveryFormatKinds)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, caps: DeliveryCaps(slots: options.slots),
-        retention: options.retention, userAgent: "routerd/test", feed: options.feed,
-        observers: options.observers, observerLimits: options.observerLimits, logger: options.logger)
+        retention: options.retention, userAgent: "routerd/test", feed: options.feed, observers: options.observers,
+        observerLimits: options.observerLimits, desk: options.desk, logger: options.logger)
     let api = API(
         host: host, store: store, plugins: plugins, rules: options.ruleSource,
         authenticator: Authenticator(keys: options.keys),

@@ -1,5 +1,19 @@
-/// A set of resources: an application with a session and a source.
+/// Sets of resources.
 enum TestSet {
+    /// Two rules, one of them for the application of `gallery`.
+    static let rules = """
+        kind: Rule
+        id: night
+        spec: {when: "priority < 10", during: {zone: UTC, from: "22:00", to: "07:00"}, then: {hold: end}}
+        ---
+        kind: Rule
+        id: team
+        application: com.example.gallery
+        spec: {then: {headers: {x-team: blue}}}
+
+        """
+
+    /// An application with a session and a source.
     static let gallery = """
         kind: Application
         id: com.example.gallery

@@ -90,5 +90,17 @@ final class WatchedStore: Store {
         try base.notifications(matching: filter, limit: limit)
     }
 
+    func number(
+        of sequence: NotificationSequence, in session: SessionKey
+    ) throws(StoreError) -> Int64? {
+        try base.number(of: sequence, in: session)
+    }
+
+    func deliveries(
+        of session: SessionKey, after number: Int64, limit: Int, bytes: Int
+    ) throws(StoreError) -> NumberedDeliveries {
+        try base.deliveries(of: session, after: number, limit: limit, bytes: bytes)
+    }
+
     func census() throws(StoreError) -> NotificationCensus { try base.census() }
 }

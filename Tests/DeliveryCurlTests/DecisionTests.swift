@@ -27,7 +27,7 @@ struct DecisionTests {
     }
 
     @Test(
-        "What a failure means hangs on how far the request had come",
+        "A failure's meaning depends on the progress of the request",
         arguments: [
             (CURLE_OPERATION_TIMEDOUT, RequestProgress.resolving, TransferFailure.Kind.nameNotResolved),
             (CURLE_OPERATION_TIMEDOUT, .connecting, .connectFailed), (CURLE_OPERATION_TIMEDOUT, .begun, .timedOut),

@@ -91,7 +91,7 @@ struct ExchangeTests {
 
     /// RFC 9112, 9.2: it must not be taken for the answer to the next request.
     @Test(
-        "What is said on a kept connection is no answer",
+        "Bytes on an idle kept connection are no answer",
         arguments: ["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "x"])
     func unaskedAnswer(stray: String) async throws {
         let (written, said) = AsyncStream.makeStream(of: Void.self)
@@ -210,6 +210,17 @@ struct ExchangeTests {
     }
 
     /// The date is an hour away from when it is written; the test may take its time on a busy machine.
+    @Test(arguments: [
+        ("routerd-scope: session", true), ("Routerd-Scope:  session ", true), ("routerd-scope: receiver", false),
+        ("routerd-scope: ", false), ("x-scope: session", false),
+    ])
+    func scopeOfAnAnswer(header: String, isForSession: Bool) async throws {
+        let result = try await exchange { connection in
+            while connection.readRequest() != nil { connection.respond("423 Locked", headers: [header]) }
+        }
+        #expect(result.response?.isForSession == isForSession)
+    }
+
     @Test func retryAfterAsADate() async throws {
         let result = try await exchange { connection in
             while connection.readRequest() != nil {

@@ -116,7 +116,7 @@ struct HostileReceiverTests {
     }
 
     @Test(
-        "What is not HTTP is refused",
+        "Answers that are not HTTP are refused",
         arguments: [
             "SSH-2.0-OpenSSH_9.2\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "<html>hello</html>", "HTTP/9.7 200 OK\r\n\r\n",
         ])

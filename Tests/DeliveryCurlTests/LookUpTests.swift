@@ -163,7 +163,7 @@ struct LookUpTests {
                 // any more is chance.
                 let late = tally.results.filter { $0.failure?.kind == .nameNotResolved }
                 #expect((2...8).contains(late.count))
-                #expect(tally.failures[.noSocket] == 48 - late.count, "Those without a thread were not tried.")
+                #expect(tally.failures[.noSocket] == 48 - late.count, "Look-ups without a thread were not tried.")
                 #expect(late.allSatisfy { $0.failure?.hasRunOutOfTime == true && $0.metrics.total >= 2_000_000 })
                 // The requests give their slots back before, though no more than sixteen are under way at a time: a few
                 // after a quarter of their time, and the others at once when no thread comes back.
@@ -204,7 +204,7 @@ struct LookUpTests {
     }
 
     @Test(
-        "Who is looked up",
+        "Hosts that need a look-up",
         arguments: [
             ("hooks.example", true), ("127.0.0.1", false), ("[::1]", false), ("localhost", false),
             ("a.localhost", false), ("localhost.example", true), ("127.0.0.1.example", true),

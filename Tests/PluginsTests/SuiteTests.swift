@@ -79,7 +79,7 @@ struct RoutingRuleSuiteTests {
                 return now < last ? .veto(reason: "earlier") : .accept
             }
         }
-        #expect(limiting.contains("determinism: the verdict depends on what was asked before"))
+        #expect(limiting.contains("determinism: the verdict depends on earlier questions"))
     }
 }
 

@@ -32,14 +32,14 @@ struct InboxRace {
             while sending.value < Self.senders {
                 bell.wait()
                 while true {
-                    let entries = inbox.take(commands: 4)
+                    let entries = inbox.take(commands: 4, shared: 4)
                     if entries.isEmpty { break }
                     for entry in entries { entry.answer?([.none]) }
                 }
             }
         }
         Race.inParallel(senders + [owner])
-        for entry in inbox.take(commands: .max) { entry.answer?([.none]) }
+        for entry in inbox.take(commands: .max, shared: .max) { entry.answer?([.none]) }
         let (total, met) = (Self.senders * Self.entries, answered.value + refused.value)
         return met == total ? [] : ["\(total) entries, \(answered.value) answered, \(refused.value) refused"]
     }

@@ -15,7 +15,7 @@ struct JSONRandomTests {
         #expect(again.serialized() == bytes, "seed \(seed)")
     }
 
-    /// Whatever the bytes: an answer, the same from both readers, with the fault within the document; an accepted
+    /// For any bytes: an answer, the same from both readers, with the fault within the document; an accepted
     /// document is written, accepted again and means the same.
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
     func bentBytesNeverTrap(seed: UInt64) throws {

@@ -78,7 +78,7 @@ struct DatabaseFileTests {
         ),
         (
             "foreign-key",
-            "INSERT INTO scene_configuration (application, position, name, role, activity_types) VALUES ('nobody', 0, 'n', 'r', '[]')"
+            "INSERT INTO scene_configuration (application, position, name, role, activity_types) VALUES ('absent', 0, 'n', 'r', '[]')"
         ),
     ]
 
@@ -160,7 +160,7 @@ struct DatabaseFileTests {
         #expect(try DatabaseFile(path: store.path).backup(to: directory.file("copy")).census?.accepted == 40)
         #expect(try directory.names().filter { $0.hasPrefix("copy") } == ["copy"])
         let permissions = try FileManager.default.attributesOfItem(atPath: directory.file("copy"))[.posixPermissions]
-        #expect(permissions as? Int == 0o600, "whoever made what was left")
+        #expect(permissions as? Int == 0o600, "the leftover file's permissions are corrected")
     }
 
     @Test func thereIsNoBackupOfADamagedDatabase() throws {

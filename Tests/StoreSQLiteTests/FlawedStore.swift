@@ -39,6 +39,12 @@ final class FlawedStore: Store {
         case replaysWhatComes
         /// Replays are not kept.
         case forgetsReplays
+        /// The numbers of deliveries begin with 0.
+        case numbersFromZero
+        /// A number whose delivery has gone elsewhere looks like one whose delivery has not.
+        case overlooksMoves
+        /// A range of numbers ignores the limit of bytes.
+        case ignoresBytes
         /// Tries of a passcode are counted in memory alone.
         case forgetsTries
     }
@@ -139,6 +145,22 @@ final class FlawedStore: Store {
         var filter = filter
         if flaw == .pagesOverlap, let before = filter.before { filter.before = NotificationSequence(before.value + 1) }
         return try model.notifications(matching: filter, limit: limit)
+    }
+
+    func number(
+        of sequence: NotificationSequence, in session: SessionKey
+    ) throws(StoreError) -> Int64? {
+        let number = try model.number(of: sequence, in: session)
+        return flaw == .numbersFromZero ? number.map { $0 - 1 } : number
+    }
+
+    func deliveries(
+        of session: SessionKey, after number: Int64, limit: Int, bytes: Int
+    ) throws(StoreError) -> NumberedDeliveries {
+        var range = try model.deliveries(
+            of: session, after: number, limit: limit, bytes: flaw == .ignoresBytes ? .max : bytes)
+        if flaw == .overlooksMoves { for index in range.items.indices { range.items[index].isHere = true } }
+        return range
     }
 
     func census() throws(StoreError) -> NotificationCensus {

@@ -116,7 +116,7 @@ struct MigrationWalkTests {
             "closes_with_last_scene", "requires_content_id", "last_event", "is_told", "per_second", "matched",
             "through", "created_at", "replay.position", "replayed", "rules.id", "rules_version", "skipped",
             "resumes_at", "term", "tries", "trial",
-            "is_on_trial", "earliest", "latest", "session.epoch",
+            "is_on_trial", "earliest", "latest", "session.epoch", "creation", "last",
         ]
         let absent = [
             "overtaken_after", "onboarding_configured", "passcode_policy", "delegate_format", "endpoint_format",
@@ -129,6 +129,7 @@ struct MigrationWalkTests {
             "gate.progress", "passcode_lock.hash", "chosen_at", "device_key", "challenge", "challenge_expires_at",
             "challenge_term", "proven_term", "locks_at", "left_at", "row_check", "forgotten_through",
             "keeps_held_on_reset", "covers_in_background", "gate.configuration", "operations", "gate.failure",
+            "gate.proof", "broadcasts", "broadcast",
         ]
         for column in numbers { values[column] = "1" }
         for column in absent { values[column] = "NULL" }

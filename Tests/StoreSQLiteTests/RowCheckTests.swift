@@ -105,6 +105,7 @@ struct RowCheckTests {
             (1...Int64(60)).map { .settle(NotificationSequence($0), .delivered, at: Timestamp(milliseconds: $0)) })
         let before = try Self.contents(store)
         try store.close()
+        #expect(try DatabaseFile(path: directory.file()).check().isSound)
         var bytes = try directory.contents()
         var generator = SeededGenerator(seed: UInt64(seed))
         // Behind the header of the file and the schema, which SQLite checks.

@@ -119,7 +119,7 @@ struct SealingTests {
                     """)
         }
         try database.close()
-        #expect(try isOnDisk(Self.secret, in: directory), "SQLite leaves what is deleted where it is")
+        #expect(try isOnDisk(Self.secret, in: directory), "SQLite leaves deleted bytes in place")
         store = try SQLiteStore(path: directory.file(), sealing: sealing(0x21))
         #expect(try !isOnDisk(Self.secret, in: directory))
         #expect(try store.reading { db in try Bool.fetchOne(db, sql: "SELECT rewrite_pending FROM ledger") } == false)

@@ -26,7 +26,12 @@ final class SpreadStore: Store {
     private func spread(_ filter: NotificationFilter) -> NotificationFilter {
         var filter = filter
         filter.before = filter.before.map(spread)
+        filter.broadcast = filter.broadcast.map(spread)
         return filter
+    }
+
+    private func spread(_ place: BroadcastPlace) -> BroadcastPlace {
+        BroadcastPlace(place.first, in: spread(place.sequences.lowerBound)...spread(place.sequences.upperBound))
     }
 
     private func joined(_ notification: StoredNotification) -> StoredNotification {
@@ -90,6 +95,7 @@ final class SpreadStore: Store {
     private func spread(_ lookup: Lookup) -> Lookup {
         switch lookup {
         case .payload(let sequence): .payload(spread(sequence))
+        case .broadcast(let place): .broadcast(spread(place))
         case .replayable(let replay, let limit, let examined):
             .replayable(moved(replay, spread), limit: limit, examined: examined)
         case .receipt, .keptAnswer, .notification, .retained, .belongings, .taken: lookup
@@ -101,6 +107,13 @@ final class SpreadStore: Store {
         case .receipt(var receipt):
             if let found = receipt { receipt?.sequence = joined(found.sequence) }
             return .receipt(receipt)
+        case .broadcast(let receipts):
+            return .broadcast(
+                receipts.map { receipt in
+                    var receipt = receipt
+                    receipt.sequence = joined(receipt.sequence)
+                    return receipt
+                })
         case .notification(let notification): return .notification(notification.map(joined))
         case .retained(var retained):
             for index in retained.oldest.indices {
@@ -131,6 +144,20 @@ final class SpreadStore: Store {
         let tally = try store.tally(of: spread(filter), settledBy: time)
         return NotificationTally(
             count: tally.count, range: tally.range.map { joined($0.lowerBound)...joined($0.upperBound) })
+    }
+
+    func number(
+        of sequence: NotificationSequence, in session: SessionKey
+    ) throws(StoreError) -> Int64? {
+        try store.number(of: spread(sequence), in: session)
+    }
+
+    func deliveries(
+        of session: SessionKey, after number: Int64, limit: Int, bytes: Int
+    ) throws(StoreError) -> NumberedDeliveries {
+        var range = try store.deliveries(of: session, after: number, limit: limit, bytes: bytes)
+        for index in range.items.indices { range.items[index].notification = joined(range.items[index].notification) }
+        return range
     }
 
     func census() throws(StoreError) -> NotificationCensus { try store.census() }

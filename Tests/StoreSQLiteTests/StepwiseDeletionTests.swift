@@ -143,5 +143,17 @@ private final class CountingStore: Store {
         of filter: NotificationFilter, settledBy time: Timestamp
     ) throws(StoreError) -> NotificationTally { try store.tally(of: filter, settledBy: time) }
 
+    func number(
+        of sequence: NotificationSequence, in session: SessionKey
+    ) throws(StoreError) -> Int64? {
+        try store.number(of: sequence, in: session)
+    }
+
+    func deliveries(
+        of session: SessionKey, after number: Int64, limit: Int, bytes: Int
+    ) throws(StoreError) -> NumberedDeliveries {
+        try store.deliveries(of: session, after: number, limit: limit, bytes: bytes)
+    }
+
     func census() throws(StoreError) -> NotificationCensus { try store.census() }
 }

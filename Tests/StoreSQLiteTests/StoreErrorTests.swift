@@ -4,10 +4,10 @@ import Testing
 
 @testable import StoreSQLite
 
-@Suite("What the store says of SQLite's errors")
+@Suite("The store's errors for those of SQLite")
 struct StoreErrorTests {
     @Test(
-        "The reason is named, whoever of two connections is asked for it",
+        "The reason is named, from either of two connections",
         arguments: [
             (DatabaseError(resultCode: .SQLITE_FULL, message: "not an error"), "database or disk is full (13)"),
             (DatabaseError(resultCode: .SQLITE_FULL), "database or disk is full (13)"),

@@ -32,12 +32,12 @@ def enter_environment() -> None:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description="Sends pushes by provider libraries, and checks what comes of them.")
+    arguments = argparse.ArgumentParser(description="Sends pushes by provider libraries, and checks their outcomes.")
     arguments.add_argument("--routerd", type=Path, required=True, help="the binary")
     arguments.add_argument("--pushes", type=int, default=1000, help="how many pushes each library sends")
     given = arguments.parse_args()
     enter_environment()
-    # What follows needs the libraries.
+    # The next imports need the libraries.
     from apns import clients, daemon, sandbox
     from apns.report import Report
     from apns.world import World

@@ -41,13 +41,13 @@ class Terminal:
                     raise Failure(f"'{text}' was not written within {seconds} s; written was:\n{self.written[-2000:]}")
 
     def stop(self) -> None:
-        """What Ctrl-C does: the terminal's foreground programs are interrupted."""
+        """The effect of Ctrl-C: the terminal's foreground programs are interrupted."""
         if self.pid:
             os.write(self.descriptor, b"\x03")
             self.wait_for_end()
 
     def kill(self) -> None:
-        """What `kill -9` of the program does: of the last descendant, where the program has started others."""
+        """The effect of `kill -9` of the program: of the last descendant, where the program has started others."""
         pid = self.pid
         while children := children_of(pid):
             pid = children[0]
@@ -80,7 +80,7 @@ def children_of(parent: int) -> list[int]:
 
 
 def end_children_at_termination() -> None:
-    """At SIGTERM and SIGHUP the script leaves by its `finally` blocks, which stop what it has started."""
+    """At SIGTERM and SIGHUP the script leaves by its `finally` blocks, which stop its programs."""
     def leave(number: int, _: object) -> None:
         for other in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(other, signal.SIG_IGN)

@@ -6,6 +6,8 @@ A block of a document follows a comment that names its check:
     ```sh
     curl -s …
     ```
+
+A block that no test can play follows a comment with the reason: `<!-- not played: needs a second machine -->`.
 """
 import ctypes
 import fcntl
@@ -17,6 +19,7 @@ import sys
 from pathlib import Path
 
 BLOCK = re.compile(r"<!-- check: ([a-z0-9-]+) -->\n```sh\n(.*?)```", re.S)
+EXCUSED = re.compile(r"<!-- not played: \S.*? -->\n```sh\n")
 # Seconds that a command of a document may take.
 SECONDS = 60
 CLONE_NEW_NETWORK = 0x40000000

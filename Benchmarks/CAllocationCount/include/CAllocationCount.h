@@ -22,7 +22,7 @@ struct ccount_events {
     uint64_t releases;
 };
 
-/* What this thread has done so far. */
+/* The counts of this thread so far. */
 struct ccount_events ccount_now(void);
 
 #endif

@@ -30,12 +30,12 @@ static inline CURLcode ccurl_setopt_pointer(CURL *handle, CURLoption option, con
     return curl_easy_setopt(handle, option, value);
 }
 
-/* libcurl keeps the pointer and reads what is behind it until the transfer is over. */
+/* libcurl keeps the pointer and reads the memory behind it until the transfer is over. */
 static inline CURLcode ccurl_setopt_url(CURL *handle, CURLU *value) {
     return curl_easy_setopt(handle, CURLOPT_CURLU, value);
 }
 
-/* libcurl keeps the pointer and reads what is behind it until the transfer is over. */
+/* libcurl keeps the pointer and reads the memory behind it until the transfer is over. */
 static inline CURLcode ccurl_setopt_list(CURL *handle, CURLoption option, struct curl_slist *value) {
     return curl_easy_setopt(handle, option, value);
 }
@@ -129,7 +129,7 @@ int64_t ccurl_silence(curl_socket_t socket);
 /* Opens the socket that libcurl would have opened; -1, which is CURL_SOCKET_BAD, if there is none to be had. */
 curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address);
 
-/* Names the calling thread, for those who look at the process from outside. At most 15 bytes. */
+/* Names the calling thread, for tools that look at the process from outside. At most 15 bytes. */
 void ccurl_name_thread(const char *name);
 
 #endif

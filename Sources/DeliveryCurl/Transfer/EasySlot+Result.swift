@@ -14,7 +14,8 @@ extension EasySlot {
             return TransferResult(outcome: .failure(failure), metrics: metrics)
         }
         let response = ReceivedResponse(
-            status: status, retryAfterSeconds: retryAfter, contentType: contentType, location: location,
+            status: status, retryAfterSeconds: retryAfter, isForSession: isForSession, contentType: contentType,
+            location: location,
             body: received.body, bodyTruncated: received.isTruncated)
         return TransferResult(outcome: .response(response), metrics: metrics)
     }
@@ -28,10 +29,20 @@ extension EasySlot {
     private var location: String? { string(CURLINFO_REDIRECT_URL, atMost: CurlLimits.locationBytes) }
 
     private var retryAfter: Int? {
+        header("Retry-After").flatMap { RetryAfterValue.seconds($0, untilDate: size(CURLINFO_RETRY_AFTER)) }
+    }
+
+    /// Whether the answer is about the session alone, and not about the whole receiver.
+    private var isForSession: Bool {
+        header("routerd-scope")?.utf8.filter { $0 != 0x20 && $0 != 0x09 }.elementsEqual("session".utf8) ?? false
+    }
+
+    /// The field of the final head; nil if it has none.
+    private func header(_ name: String) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
-        let code = curl_easy_header(handle, "Retry-After", 0, UInt32(CURLH_HEADER), -1, &header)
+        let code = curl_easy_header(handle, name, 0, UInt32(CURLH_HEADER), -1, &header)
         guard code == CURLHE_OK, let value = header?.pointee.value else { return nil }
-        return RetryAfterValue.seconds(String(cString: value), untilDate: size(CURLINFO_RETRY_AFTER))
+        return String(cString: value)
     }
 
     private func metrics(hasResponse: Bool) -> TransferMetrics {

@@ -76,7 +76,7 @@ public enum WebhookSecretError: String, Error, CaseIterable, Sendable, CustomStr
     public var description: String {
         switch self {
         case .missingPrefix: "A webhook secret must begin with whsec_ (or whsk_ to sign, whpk_ to verify as v1a)."
-        case .notBase64: "What follows the prefix of a webhook secret must be base64."
+        case .notBase64: "The part of a webhook secret after its prefix must be base64."
         case .keyLength: "The key must have 24 to 64 bytes after whsec_, 64 after whsk_, 32 after whpk_."
         case .publicKeyMismatch: "The public half of the private key is not the one that comes of its seed."
         case .privateKey: "This is a private key; verifying takes the public one, whpk_."

@@ -37,12 +37,12 @@ extension Tenant {
         return (named ?? open.first)?.name
     }
 
-    /// The configurations with an endpoint that can reach a new session. An endpoint that answered 410 for another
+    /// The configurations with an endpoint that can reach a new session, without that of the demo. An endpoint that answered 410 for another
     /// session is left out: it would answer the same for a new one.
     private func openConfigurations(of role: String) -> [SceneConfiguration] {
         application.manifest.sceneConfigurations.filter { configuration in
             guard let endpoint = configuration.endpoint else { return false }
-            return configuration.role == role && !isGone(endpoint)
+            return configuration.role == role && !application.isDemo(configuration.name) && !isGone(endpoint)
         }
     }
 }

@@ -2,7 +2,8 @@ package import RouterPlugin
 
 /// The outcome of routing a notification: stored with the notification, explainable, reproducible.
 package struct Decision: Hashable, Sendable {
-    /// The chosen session; nil if the tier is `undeliverable`, or if a rule held or dropped the notification.
+    /// The chosen session; nil if the tier is `undeliverable`, or if a rule held or dropped the notification. A notification
+    /// of a broadcast that a rule holds has its session all the same.
     package var session: SessionID?
     /// The reason for people: the predicate that held, the default that applied, or the rule that decided.
     package var reason: String
@@ -24,11 +25,14 @@ package struct Decision: Hashable, Sendable {
         get { rare.value?.vetoes ?? [] }
         set { rare[Rare()].vetoes = newValue }
     }
-    /// The session that had the notification before, if this decision moved it.
+    /// The session that had the notification before, if this decision moved it or if it was bound to that session.
     package var rerouteOf: SessionID? {
         get { rare.value?.rerouteOf }
         set { rare[Rare()].rerouteOf = newValue }
     }
+
+    /// The one session that may have a notification of a broadcast; nil if the broadcast found none.
+    package var receiverOfBroadcast: SessionID? { session ?? rerouteOf }
 
     package init(
         tier: Tier, session: SessionID?, reason: String, vetoes: [Veto] = [], rerouteOf: SessionID? = nil,

@@ -38,15 +38,8 @@ package struct Explanation: Hashable, Sendable {
 extension Chooser {
     /// Explains the decision, showing at most `limit` sessions, and fewer where evaluating predicates takes too many
     /// steps.
-    package func explain(
-        _ notification: NotificationView, from tenant: Tenant, at now: Timestamp, limit: Int,
-        steps: Int = RouterLimits.explanationSteps
-    ) -> Explanation {
-        var work = DecisionWork.unlimited
-        return explain(notification, from: tenant, &work, at: now, limit: limit, steps: steps)
-    }
-
-    /// The same within the steps of a try. If the work is unfinished afterwards, nothing has been explained.
+    ///
+    /// - Parameter work: The steps of this try. If it is unfinished afterwards, nothing has been explained.
     package func explain(
         _ notification: NotificationView, from tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp,
         limit: Int, steps: Int = RouterLimits.explanationSteps

@@ -141,15 +141,6 @@ package struct IndexedRegistry: SessionRegistry {
         }
     }
 
-    /// The same with as many steps as it takes.
-    @discardableResult
-    package func examine(
-        _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ visit: (ExaminedSession) -> Bool
-    ) -> IndexEffort {
-        var work = DecisionWork.unlimited
-        return examine(query, hasCandidates: hasCandidates, steps: steps, &work, visit)
-    }
-
     package func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) {
         if let device {
             for slot in holder.store.pointee.devices[device] where !visit(holder.store.pointee.names[Int(slot)]) {

@@ -10,6 +10,8 @@ package struct AttemptRecord: Hashable, Sendable {
     package var status: Int?
     package var failure: TransferFailure?
     package var retryAfterSeconds: Int?
+    /// Whether the answer is about the session alone. It counts for the state of the endpoint, and like that it is not kept.
+    package var isForSession = false
     package var metrics: TransferMetrics
     /// The first bytes of the response body.
     package var responseExcerpt: [UInt8]
@@ -19,7 +21,8 @@ package struct AttemptRecord: Hashable, Sendable {
     /// The outcome, as far as it is stored.
     package var outcome: TransferResult.Outcome {
         if let failure { return .failure(failure) }
-        return .response(ReceivedResponse(status: status ?? 0, retryAfterSeconds: retryAfterSeconds))
+        return .response(
+            ReceivedResponse(status: status ?? 0, retryAfterSeconds: retryAfterSeconds, isForSession: isForSession))
     }
 
     package init(
@@ -53,6 +56,7 @@ extension AttemptRecord {
         case .response(let response):
             status = response.status
             retryAfterSeconds = response.retryAfterSeconds
+            isForSession = response.isForSession
             responseExcerpt = Array(response.body.prefix(RouterLimits.responseExcerptBytes))
         }
     }

@@ -93,8 +93,12 @@ package struct Breaker: Hashable, Sendable {
     }
 
     /// An attempt has ended.
+    ///
+    /// - Parameter isShared: Whether the endpoint leads to several sessions. Then failures in a row alone count, which
+    ///   `SessionTrouble` has made those of as many sessions.
     package mutating func ended(
-        _ signal: Signal, isProbe: Bool, at now: Timestamp, using generator: inout some RandomNumberGenerator
+        _ signal: Signal, isProbe: Bool, isShared: Bool = false, at now: Timestamp,
+        using generator: inout some RandomNumberGenerator
     ) -> Transition? {
         switch (signal, state) {
         case (.answered, .closed):
@@ -105,7 +109,9 @@ package struct Breaker: Hashable, Sendable {
         case (.failed(let reason), .closed):
             note(isFailure: true)
             // During recovery one failure is enough.
-            guard isRecovering || isTooMuch else { return nil }
+            guard isShared ? failuresInARow >= BreakerLimits.failuresInARow : isRecovering || isTooMuch else {
+                return nil
+            }
             return open(reason, at: now, using: &generator)
         case (.failed(let reason), .halfOpen) where isProbe: return open(reason, at: now, using: &generator)
         case (.failed, _): return nil

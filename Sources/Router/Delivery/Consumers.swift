@@ -13,11 +13,16 @@ struct Consumers: Sendable {
     let graceMilliseconds: Int64
     private var epochs: [SessionKey: Int64] = [:]
     private var absentSince: [SessionKey: Timestamp] = [:]
+    /// Present sessions whose deliveries the store numbers.
+    private var numbered: Set<SessionKey> = []
     private var cuts: [ConnectionCut] = []
 
     init(graceMilliseconds: Int64) { self.graceMilliseconds = graceMilliseconds }
 
     func isConnected(_ key: SessionKey) -> Bool { epochs[key] != nil }
+
+    /// Whether messages may go to the session: it has a connection, and its deliveries have numbers.
+    func takesMessages(_ key: SessionKey) -> Bool { epochs[key] != nil && numbered.contains(key) }
 
     /// Whether the session has a connection, or has lost it less than the grace period ago.
     func isPresent(_ key: SessionKey) -> Bool { epochs[key] != nil || absentSince[key] != nil }
@@ -36,6 +41,12 @@ struct Consumers: Sendable {
         return true
     }
 
+    /// Whether the session has no connection, and no grace period that goes on.
+    func isAway(_ key: SessionKey, at now: Timestamp) -> Bool {
+        let end = absentSince[key]?.advanced(byMilliseconds: graceMilliseconds)
+        return epochs[key] == nil && end.map { $0 <= now } ?? true
+    }
+
     /// The end of the grace period of a session without a connection; it begins now unless it has begun.
     mutating func graceEnd(of key: SessionKey, at now: Timestamp) -> Timestamp {
         let since = absentSince[key] ?? now
@@ -43,19 +54,30 @@ struct Consumers: Sendable {
         return since.advanced(byMilliseconds: graceMilliseconds)
     }
 
-    mutating func forget(_ key: SessionKey) { absentSince[key] = nil }
+    mutating func forget(_ key: SessionKey) {
+        absentSince[key] = nil
+        numbered.remove(key)
+    }
+
+    // MARK: Numbers
+
+    func isNumbered(_ key: SessionKey) -> Bool { numbered.contains(key) }
+
+    /// The store numbers the deliveries of the session.
+    mutating func number(_ key: SessionKey) { numbered.insert(key) }
 
     // MARK: Cuts
 
-    /// The connected sessions of an application.
-    func connected(of application: ApplicationID) -> [SessionKey] {
-        epochs.isEmpty ? [] : epochs.keys.filter { $0.application == application }
+    /// The sessions of an application that have a connection, or have lost it less than the grace period ago.
+    func present(of application: ApplicationID) -> [SessionKey] {
+        if epochs.isEmpty, absentSince.isEmpty { return [] }
+        return (Array(epochs.keys) + absentSince.keys).filter { $0.application == application }
     }
 
     /// The session is not reached by a stream any more: its connection is to end.
     mutating func cut(_ key: SessionKey) {
         guard !epochs.isEmpty || !absentSince.isEmpty else { return }
-        absentSince[key] = nil
+        forget(key)
         if let epoch = epochs.removeValue(forKey: key) { cuts.append(ConnectionCut(session: key, epoch: epoch)) }
     }
 

@@ -5,7 +5,8 @@ extension DeliveryMessage {
     ///
     /// A notification shows its session as it is at the attempt. An event keeps the facts of its time. Only a
     /// connecting scene receives its restoration activity and user info as they are now, because at the time of the
-    /// event the scene may still have been about to report them.
+    /// event the scene may still have been about to report them. At a closed gate they wait for the event that shows the
+    /// application: the person is not known to be there.
     package init(_ attempt: AttemptStart, _ payload: MessagePayload) {
         let notification = attempt.notification
         self.init(
@@ -13,10 +14,27 @@ extension DeliveryMessage {
             timestamp: notification.receivedAt, application: notification.application, session: nil,
             content: .event(JSONObject()))
         switch payload {
-        case .facts(let facts): tell(facts, of: notification.event, attempt.session)
+        case .facts(let facts): tell(facts, of: notification.event, attempt.isCovered ? nil : attempt.session)
         case .json(let bytes): bring(bytes, MessagePayload.jsonContentType, of: attempt)
         case .headed(let bytes, let head): bring(bytes, head.contentType, of: attempt)
         }
+    }
+
+    /// The message of a delivery that has arrived. It shows the session as it is now, as a connected one.
+    ///
+    /// - Parameter isCovered: Whether the stored content of the session has to wait.
+    package init(
+        arrived notification: StoredNotification, _ payload: MessagePayload, at session: SceneSession,
+        isCovered: Bool
+    ) {
+        var session = session
+        if session.activationState == .unattached { session.activationState = .background }
+        self.init(
+            AttemptStart(
+                notification: UnsettledNotification(notification.header, decision: notification.decision),
+                number: notification.progress.attempts, receiver: session.key, session: session,
+                endpoint: .stream(secret: ""), keys: [], timeoutSeconds: 0, isCovered: isCovered),
+            payload)
     }
 
     /// The message of an event without an attempt: as the store and the API show it.
@@ -49,7 +67,8 @@ extension DeliveryMessage {
                 payloadContentType: contentType))
     }
 
-    /// - Parameter now: The session as it is now, which is shown to a connecting scene only.
+    /// - Parameter now: The session as it is now, which is shown to a scene that connects, or that is to show the
+    ///   application; nil if it may not show it.
     private mutating func tell(_ facts: EventFacts, of event: SceneEvent?, _ now: SceneSession?) {
         type = event?.kind.rawValue ?? ""
         session = facts.session
@@ -58,16 +77,24 @@ extension DeliveryMessage {
         switch facts {
         case .session: break
         case .connection(_, let options):
-            let now = event?.kind == .willConnect ? now : nil
+            let mayShow = event?.kind == .willConnect && options.gate?.isOpen != false
+            let now = mayShow ? now : nil
             session?.userInfo = now?.shownUserInfo
             connection = ConnectionView(options, of: now)
             // Before the scene shows anything, it learns whether it may.
             if let gate = options.gate, let id = session?.id {
-                details["applicationScreen"] = .string(gate.screen(of: id).rawValue)
+                details["applicationScreen"] = .string((options.screen ?? gate.screen(of: id)).rawValue)
                 details["gate"] = .object(gate.json)
             }
         case .disconnection(_, let dismissal): details["dismissal"] = dismissal.map { .string($0.rawValue) }
-        case .gate(let gate, _): details["gate"] = .object(gate.json)
+        case .gate(let gate, let view):
+            details["gate"] = .object(gate.json)
+            // A scene that has connected at the closed gate has not got them yet.
+            guard event?.kind == .showApplicationScreen, gate.isOpen, let now, now.key.session == view?.id else {
+                break
+            }
+            session?.userInfo = now.shownUserInfo
+            if now.stateRestorationActivity != nil { connection = ConnectionView(ConnectionOptions(), of: now) }
         case .discarded(let sessions): details["sessions"] = .array(sessions.map { .object($0.json) })
         }
         content = .event(details)
@@ -142,6 +169,7 @@ extension OnboardingGate {
                 "message": text(failure.message),
             ]
         }
+        if let proof { object["proof"] = ["issuer": .string(proof.issuer), "subject": .string(proof.subject)] }
         guard let progress else { return object }
         object["progress"] = .object(progress.json)
         var all = JSONObject()

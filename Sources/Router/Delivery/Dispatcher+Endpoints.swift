@@ -6,19 +6,29 @@ extension Dispatcher {
     ///
     /// - Parameters:
     ///   - lane: The lane of the delivery.
+    ///   - isForSession: Whether the receiver's answer is about that session alone.
     ///   - status: The status of the receiver's answer; nil if there was none.
     ///   - milliseconds: The duration of the attempt.
     ///   - hasRunOutOfTime: Whether a limit of time has ended the attempt.
     mutating func learn(
-        from sequence: NotificationSequence, in lane: SessionKey?, _ outcome: ResponseClass, status: Int?,
-        milliseconds: Int64, hasRunOutOfTime: Bool, using generator: inout some RandomNumberGenerator
+        from sequence: NotificationSequence, in lane: SessionKey?, _ outcome: ResponseClass,
+        isForSession: Bool = false, status: Int?, milliseconds: Int64, hasRunOutOfTime: Bool,
+        using generator: inout some RandomNumberGenerator
     ) {
         guard let flight = flights[sequence], var health = endpoints[flight.endpoint] else { return }
         health.took(milliseconds: milliseconds, hasRunOutOfTime: hasRunOutOfTime)
+        var signal = outcome.signal(status: status)
+        // An answer about one session says that the receiver of the others is there.
+        if isForSession, case .failed = signal { signal = .answered }
+        if flight.isShared, let lane {
+            let evidence = count(signal, of: lane, at: flight.endpoint, using: &generator)
+            // A probe is made to learn about the endpoint, whichever session it is for.
+            if !flight.isProbe { signal = evidence }
+        }
         let transition = health.breaker.ended(
-            outcome.signal(status: status), isProbe: flight.isProbe, at: now, using: &generator)
+            signal, isProbe: flight.isProbe, isShared: flight.isShared, at: now, using: &generator)
         // After the answer has been counted, so that the slow start begins again.
-        if let asked = outcome.pause {
+        if !isForSession, let asked = outcome.pause {
             let wait = Int64(RetryPolicy.gateWait(asked: asked)) * 1000
             health.gate(until: now.advanced(byMilliseconds: wait))
         }
@@ -26,6 +36,50 @@ extension Dispatcher {
         if let alert = health.newAlert(outcome) { report(.alert(flight.endpoint, alert)) }
         endpoints[flight.endpoint] = health
         if let transition { report(.breaker(flight.endpoint, transition)) }
+    }
+
+    /// Counts the outcome of a session at an endpoint that it shares. Returns the evidence about the endpoint: a session that
+    /// fails again is none.
+    private mutating func count(
+        _ signal: Breaker.Signal, of lane: SessionKey, at endpoint: EndpointKey,
+        using generator: inout some RandomNumberGenerator
+    ) -> Breaker.Signal {
+        switch signal {
+        case .nothing: return signal
+        case .answered:
+            forgetTrouble(of: lane, at: endpoint, .answered)
+            return signal
+        case .failed(let reason):
+            let known = troubles[endpoint]?[lane]
+            var trouble = known ?? SessionTrouble()
+            if trouble.failed(reason, at: now, using: &generator) {
+                let transition = Breaker.Transition(from: .closed, to: .open, reason: reason, at: now)
+                report(.sessionBreaker(lane, endpoint, transition))
+            }
+            troubles[endpoint, default: [:]][lane] = trouble
+            return known == nil ? signal : .nothing
+        }
+    }
+
+    /// The trouble of a session at an endpoint that it shares; nil if its last attempt was answered.
+    func trouble(of lane: SessionKey, at endpoint: EndpointKey) -> SessionTrouble? {
+        troubles.isEmpty ? nil : troubles[endpoint]?[lane]
+    }
+
+    /// Forgets the failures of a session at an endpoint.
+    mutating func forgetTrouble(of lane: SessionKey, at endpoint: EndpointKey, _ reason: Breaker.Reason) {
+        guard !troubles.isEmpty, let trouble = troubles[endpoint]?.removeValue(forKey: lane) else { return }
+        if troubles[endpoint]?.isEmpty == true { troubles[endpoint] = nil }
+        guard trouble.until != nil else { return }
+        report(.sessionBreaker(lane, endpoint, Breaker.Transition(from: .open, to: .closed, reason: reason, at: now)))
+    }
+
+    /// Forgets the failures of a session that is gone.
+    mutating func forgetTroubles(of lane: SessionKey) {
+        guard !troubles.isEmpty else { return }
+        for endpoint in troubles.keys.sorted() where troubles[endpoint]?[lane] != nil {
+            forgetTrouble(of: lane, at: endpoint, .forgotten)
+        }
     }
 
     /// Notes that the attempt could not be made, for want of a thread, a socket or memory.
@@ -63,7 +117,7 @@ extension Dispatcher {
         if !endpoints.values[place].sharesFewSlots { wakeSlowLanes(of: endpoint) }
         if isAwaited(endpoint) { wakeLanes(at: endpoint, endpoints.values[place]) }
         let isAwaited = isAwaited(endpoint)
-        if endpoints.values[place].isPristine, !isAwaited {
+        if endpoints.values[place].isPristine, !isAwaited, troubles.isEmpty || troubles[endpoint] == nil {
             endpoints.remove(at: place)
             if !openedBy.isEmpty { openedBy[endpoint] = nil }
         } else if let idleSince = endpoints.values[place].idleSince {
@@ -71,7 +125,13 @@ extension Dispatcher {
             // same.
             let since = isAwaited || hasSlowLanes(endpoint) ? now : idleSince
             let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
-            if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }
+            if end > now {
+                wake(endpoint, at: end)
+            } else if let pause = lastPause(at: endpoint), pause > now {
+                wake(endpoint, at: pause)
+            } else {
+                forget(endpoint)
+            }
         }
     }
 
@@ -87,9 +147,17 @@ extension Dispatcher {
         }
     }
 
+    /// The end of the last pause of a session at the endpoint; nil if none pauses.
+    private func lastPause(at endpoint: EndpointKey) -> Timestamp? {
+        troubles.isEmpty ? nil : troubles[endpoint]?.values.compactMap(\.until).max()
+    }
+
     private mutating func forget(_ endpoint: EndpointKey) {
         let health = endpoints.removeValue(forKey: endpoint)
         openedBy[endpoint] = nil
+        for lane in (troubles.isEmpty ? nil : troubles[endpoint]?.keys.sorted()) ?? [] {
+            forgetTrouble(of: lane, at: endpoint, .forgotten)
+        }
         if let transition = health?.breaker.forgotten(at: now) { report(.breaker(endpoint, transition)) }
     }
 

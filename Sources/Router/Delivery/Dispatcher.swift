@@ -45,6 +45,8 @@ package struct Dispatcher: Sendable {
         let urgency: Priority
         let isSlow: Bool
         let isProbe: Bool
+        /// Whether the endpoint is that of other sessions too.
+        let isShared: Bool
 
         func uses(_ resource: Resource) -> Bool {
             switch resource {
@@ -104,6 +106,13 @@ package struct Dispatcher: Sendable {
     private struct Rare: Sendable {
         var consumers: Consumers
         var slowLanes: [EndpointKey: WaitList] = [:]
+        var troubles: [EndpointKey: [SessionKey: SessionTrouble]] = [:]
+    }
+
+    /// Sessions that fail at endpoints which they share with others.
+    var troubles: [EndpointKey: [SessionKey: SessionTrouble]] {
+        _read { yield rare.value.troubles }
+        _modify { yield &rare.value.troubles }
     }
 
     /// The connections of receivers that connect out. An attempt to a receiver that is called does not look at them.
@@ -180,12 +189,14 @@ package struct Dispatcher: Sendable {
 
     /// Starts an attempt of a lane: takes its resources, and passes on a granted resource that it does not use.
     mutating func take(
-        _ sequence: NotificationSequence, of key: SessionKey, at endpoint: EndpointKey, _ urgency: Priority
+        _ sequence: NotificationSequence, of key: SessionKey, at endpoint: EndpointKey, _ urgency: Priority,
+        isShared: Bool = false
     ) {
         let isSlow = endpoints[endpoint]?.sharesFewSlots ?? false
         let started = endpoints[endpoint, default: EndpointHealth()].started(at: now)
         if let transition = started.transition { report(.breaker(endpoint, transition)) }
-        let flight = Flight(endpoint: endpoint, urgency: urgency, isSlow: isSlow, isProbe: started.isProbe)
+        let flight = Flight(
+            endpoint: endpoint, urgency: urgency, isSlow: isSlow, isProbe: started.isProbe, isShared: isShared)
         flights[sequence] = flight
         slots.take(urgency)
         origins[endpoint.origin, default: 0] += 1
@@ -267,7 +278,7 @@ package struct Dispatcher: Sendable {
             blocked[key] = block
             if case .consumer = resource {
                 // Its connection looks at the lane again.
-            } else if returned == resource {
+            } else if returned == resource || isWithoutTrouble(key, at: resource) {
                 waitLists[resource, default: WaitList()].prepend(key, urgency)
             } else {
                 waitLists[resource, default: WaitList()].append(key, urgency)
@@ -282,6 +293,15 @@ package struct Dispatcher: Sendable {
             wake(endpoint, at: until)
         }
         if let returned, returned != resource { wakeNext(returned) }
+    }
+
+    /// Whether other sessions have failed at an endpoint that they share with the session of the lane, and that one has not:
+    /// its attempt, and not another one of theirs, tells whether the receiver is there.
+    private func isWithoutTrouble(_ key: SessionKey, at resource: Resource) -> Bool {
+        guard case .endpoint(let endpoint) = resource, !troubles.isEmpty, let known = troubles[endpoint] else {
+            return false
+        }
+        return known[key] == nil
     }
 
     /// Ends the wait of a lane that has nothing to start any more, or may start after all.

@@ -3,6 +3,8 @@ package import RouterPlugin
 /// A change of an endpoint to report to operators.
 package enum EndpointEvent: Hashable, Sendable {
     case breaker(EndpointKey, Breaker.Transition)
+    /// The breaker of one session at an endpoint that it shares with others.
+    case sessionBreaker(SessionKey, EndpointKey, Breaker.Transition)
     case alert(EndpointKey, EndpointAlert)
 }
 

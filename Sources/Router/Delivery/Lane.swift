@@ -6,7 +6,7 @@ package struct QueuedDelivery: Hashable, Sendable {
     private var state = DeliveryStateMachine.State.waiting
     /// Whether its end is being committed: it has expired, or was recalled.
     package var isEnding = false
-    /// Whether it names a device, and its session has moved to another one.
+    /// Whether it names a device, and its session has moved to another one; or its session takes no part in routing.
     package var isMisaddressed = false
     /// Nil if it is to be read from the store when an attempt starts.
     package var payload: MessagePayload?
@@ -47,8 +47,11 @@ package struct QueuedDelivery: Hashable, Sendable {
 }
 
 extension UnsettledNotification {
-    /// Whether it names another device than `place`. Events are for their session on any device.
-    func isMisaddressed(on place: DeviceID?) -> Bool { event == nil && device != nil && device != place }
+    /// Whether it names another device than that of its session, or its session takes no part in routing. Events are for their
+    /// session anywhere.
+    func isMisaddressed(on place: DeviceID?, takesPart: Bool) -> Bool {
+        event == nil && (device != nil && device != place || !takesPart)
+    }
 }
 
 /// The ordered queue of deliveries of one session.
@@ -142,10 +145,12 @@ package struct Lane: Sendable {
             })
     }
 
-    /// The session is on that device now: notifications that name another device have to move.
-    mutating func move(to device: DeviceID?) {
+    /// The session is on another device now, or its demo has begun or ended: misaddressed notifications have to move.
+    mutating func move(to session: SceneSession) {
         for index in queue.indices {
-            queue.update(at: index) { $0.isMisaddressed = $0.notification.isMisaddressed(on: device) }
+            queue.update(at: index) {
+                $0.isMisaddressed = $0.notification.isMisaddressed(on: session.device, takesPart: !session.takesNoPart)
+            }
         }
         tally.misaddressed = queue.count(where: \.isMisaddressed)
     }

@@ -145,6 +145,7 @@ package struct LanePlanner: Sendable {
     package mutating func close(_ key: SessionKey) {
         lanes.update(key) { $0.isClosed = true }
         dispatcher.unblock(key)
+        dispatcher.forgetTroubles(of: key)
         delegateHasChanged(key)
     }
 
@@ -154,10 +155,10 @@ package struct LanePlanner: Sendable {
         look(at: key)
     }
 
-    /// The session has moved to another device.
-    mutating func move(_ key: SessionKey, to device: DeviceID?) {
-        lanes.update(key) { $0.move(to: device) }
-        look(at: key)
+    /// The session has moved to another device, or its demo has begun or ended.
+    mutating func move(_ session: SceneSession) {
+        lanes.update(session.key) { $0.move(to: session) }
+        look(at: session.key)
     }
 
     /// The session has returned, or has changed.
@@ -167,6 +168,21 @@ package struct LanePlanner: Sendable {
             lane.isLeaving = false
         }
         reconsider(key)
+    }
+
+    /// Brings a lane in line with its session as it was put; returns whether deliveries may be left that have to leave it.
+    mutating func follow(_ session: SceneSession) -> Bool {
+        let isLeaving = session.discardEndsAt != nil
+        if isLeaving { leave(session.key) } else if session.isGone { close(session.key) } else { reopen(session.key) }
+        return isLeaving || session.isGone
+    }
+
+    /// Likewise, for the lane of an application's delegate.
+    mutating func followDelegate(of application: Application) -> Bool {
+        let key = SessionKey.delegate(of: application.id)
+        guard lanes[key] != nil else { return false }
+        if application.delegate == nil { close(key) } else { reopen(key) }
+        return application.delegate == nil
     }
 
     /// The terms of the lane may have changed, and with them the resources that it needs.
@@ -218,23 +234,35 @@ package struct LanePlanner: Sendable {
     /// Learns from an attempt that has ended.
     ///
     /// - Parameters:
+    ///   - isForSession: Whether the receiver's answer is about the session of the delivery alone.
     ///   - status: The status of the receiver's answer; nil if there was none.
     ///   - milliseconds: The duration of the attempt.
     ///   - hasRunOutOfTime: Whether a limit of time has ended the attempt.
     package mutating func learn(
-        from sequence: NotificationSequence, _ outcome: ResponseClass, status: Int?, milliseconds: Int64,
-        hasRunOutOfTime: Bool, at now: Timestamp, using generator: inout some RandomNumberGenerator
+        from sequence: NotificationSequence, _ outcome: ResponseClass, isForSession: Bool = false, status: Int?,
+        milliseconds: Int64, hasRunOutOfTime: Bool, at now: Timestamp,
+        using generator: inout some RandomNumberGenerator
     ) {
         advance(to: now)
         dispatcher.learn(
-            from: sequence, in: lane(of: sequence), outcome, status: status, milliseconds: milliseconds,
-            hasRunOutOfTime: hasRunOutOfTime, using: &generator)
+            from: sequence, in: lane(of: sequence), outcome, isForSession: isForSession, status: status,
+            milliseconds: milliseconds, hasRunOutOfTime: hasRunOutOfTime, using: &generator)
     }
 
     /// Closes the endpoint's breaker and ends its pause: an operator reports that the receiver works again.
-    package mutating func resume(_ endpoint: EndpointKey, at now: Timestamp) {
+    ///
+    /// - Parameter key: The session whose own failures there are forgotten too.
+    package mutating func resume(_ endpoint: EndpointKey, of key: SessionKey? = nil, at now: Timestamp) {
         advance(to: now)
         dispatcher.resume(endpoint)
+        guard let key, dispatcher.trouble(of: key, at: endpoint) != nil else { return }
+        dispatcher.forgetTrouble(of: key, at: endpoint, .resumed)
+        look(at: key)
+    }
+
+    /// The trouble of a session at an endpoint that it shares with others; nil if its last attempt was answered.
+    package func trouble(of key: SessionKey, at endpoint: EndpointKey) -> SessionTrouble? {
+        dispatcher.trouble(of: key, at: endpoint)
     }
 
     /// The timer of the endpoint has fired.
@@ -287,8 +315,12 @@ package struct LanePlanner: Sendable {
             return rest(key, at: now)
         }
         let endpoint = EndpointKey(application: key.application, url: terms.url)
+        if terms.isShared, let until = dispatcher.trouble(of: key, at: endpoint)?.until, until > now {
+            dispatcher.unblock(key)
+            return rest(key, at: now, until: until)
+        }
         let obstacle =
-            terms.isStream && !consumers.isConnected(key)
+            terms.isStream && !consumers.takesMessages(key)
             ? .consumer(key) : dispatcher.obstacle(at: endpoint, urgency)
         let offer = lanes.update(key) { lane in
             lane.offer(
@@ -298,7 +330,8 @@ package struct LanePlanner: Sendable {
         switch offer {
         case .attempt(let delivery, let number):
             payloadBytes -= delivery.payload?.weight ?? 0
-            dispatcher.take(delivery.notification.sequence, of: key, at: endpoint, urgency)
+            dispatcher.take(
+                delivery.notification.sequence, of: key, at: endpoint, urgency, isShared: terms.isShared)
             look(at: key)
             return .attempt(key, delivery, number: number)
         case .ended(let sequence):
@@ -318,10 +351,10 @@ package struct LanePlanner: Sendable {
         return nil
     }
 
-    /// No delivery of the lane may start at present, and its deliveries may expire.
-    private mutating func rest(_ key: SessionKey, at now: Timestamp) -> Step? {
+    /// No delivery of the lane may start at present, or before a time, and its deliveries may expire.
+    private mutating func rest(_ key: SessionKey, at now: Timestamp, until: Timestamp? = nil) -> Step? {
         dispatcher.passOn(key)
-        switch lanes.update(key, { $0.rest(at: now) }) ?? .nothing {
+        switch lanes.update(key, { $0.rest(at: now, until: until) }) ?? .nothing {
         case .ended(let sequence):
             look(at: key)
             return .ended(sequence)

@@ -1,6 +1,8 @@
 /// The settings of an application that apply to one of its lanes.
 package struct LaneTerms: Hashable, Sendable {
     package var url: String
+    /// Whether the lanes of other sessions have the same URL, for it is that of their configuration.
+    package var isShared: Bool
     package var maxInFlight: Int
     /// The number of attempts after which a delivery that waits for its retry may be overtaken; nil for never.
     package var overtakenAfter: Int?
@@ -13,8 +15,10 @@ package struct LaneTerms: Hashable, Sendable {
     var isStream: Bool { url.utf8.starts(with: Endpoint.streamURL.utf8) }
 
     package init(
-        url: String, maxInFlight: Int = 1, overtakenAfter: Int? = nil, connects: Bool = false, isGated: Bool = false
+        url: String, isShared: Bool = false, maxInFlight: Int = 1, overtakenAfter: Int? = nil, connects: Bool = false,
+        isGated: Bool = false
     ) {
+        self.isShared = isShared
         self.connects = connects
         self.url = url
         self.maxInFlight = maxInFlight

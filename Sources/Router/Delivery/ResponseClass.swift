@@ -5,7 +5,7 @@
 ///     300–399                                   misdirected     retry; never followed
 ///     400, 404, 405, 409, 411–415, 422, other 4xx  rejected     retryBriefly
 ///     401, 403                                  unauthorized    retry
-///     408, 425, 429                             backPressure    wait
+///     408, 425, 429, 423 about the session      backPressure    wait
 ///     410                                       gone            moveOn
 ///     421, 5xx, 1xx                             transient       retry; Retry-After is honoured
 ///     no response                               unreachable     retry
@@ -59,6 +59,7 @@ package enum ResponseClass: Hashable, Sendable {
         case 300...399: self = .misdirected
         case 401, 403: self = .unauthorized
         case 408, 425, 429: self = .backPressure(retryAfterSeconds: response.retryAfterSeconds)
+        case 423 where response.isForSession: self = .backPressure(retryAfterSeconds: response.retryAfterSeconds)
         case 410: self = .gone
         case 421: self = .transient(retryAfterSeconds: response.retryAfterSeconds)
         case 400...499: self = .rejected

@@ -66,8 +66,19 @@ package struct RetryPolicy: Hashable, Sendable {
     package static func nextProbe(
         afterOpenings openings: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Timestamp {
-        let doublings = min(max(openings - 1, 0), 10)
-        return jittered(seconds: min(5 << doublings, 600), at: now, using: &generator)
+        let wait = doubled(5, times: openings - 1, atMost: 600)
+        return jittered(seconds: Int(wait), at: now, using: &generator)
+    }
+
+    /// A wait that doubles from failure to failure, in the unit of its arguments.
+    ///
+    ///     waits for                          first    then                     at most
+    ///     an endpoint with an open breaker   5 s      10 s, 20 s, 40 s, …      10 min
+    ///     a server that rules ask            200 ms   400 ms, 800 ms, …        30 s
+    ///     a worker of a rule's process       100 ms   200 ms, 400 ms, …        30 s
+    ///     the collector of spans             1 s      2 s, 4 s, 8 s, …         60 s
+    package static func doubled(_ first: Int64, times doublings: Int, atMost last: Int64) -> Int64 {
+        min(last, first << min(max(doublings, 0), 16))
     }
 
     /// The pause in seconds for a receiver that asks for one.

@@ -32,7 +32,7 @@ package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     case formatFailed = "format-failed"
     /// Its application was deleted.
     case applicationDeleted = "application-deleted"
-    /// It is an event, and its receiver is gone: it has no other one.
+    /// It is an event, or a notification of a broadcast, and its receiver is gone: it has no other one.
     case receiverGone = "receiver-gone"
     /// The gate that kept it back was reset: it was for the person who has gone.
     case gateReset = "gate-reset"

@@ -78,6 +78,8 @@ package struct ReceivedResponse: Hashable, Sendable {
     package var status: Int
     /// The wait that the receiver asks for (`Retry-After`, either form), in seconds; nil if it asks for none.
     package var retryAfterSeconds: Int?
+    /// Whether the answer is about the session of the delivery alone (`routerd-scope: session`), and not about the receiver.
+    package var isForSession: Bool
     package var contentType: String?
     /// The target of a 3xx answer; it is shown, never followed.
     package var location: String?
@@ -87,11 +89,12 @@ package struct ReceivedResponse: Hashable, Sendable {
     package var bodyTruncated: Bool
 
     package init(
-        status: Int, retryAfterSeconds: Int? = nil, contentType: String? = nil, location: String? = nil,
-        body: [UInt8] = [], bodyTruncated: Bool = false
+        status: Int, retryAfterSeconds: Int? = nil, isForSession: Bool = false, contentType: String? = nil,
+        location: String? = nil, body: [UInt8] = [], bodyTruncated: Bool = false
     ) {
         self.status = status
         self.retryAfterSeconds = retryAfterSeconds
+        self.isForSession = isForSession
         self.contentType = contentType
         self.location = location
         self.body = body

@@ -84,9 +84,11 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomRefl
         let url: String
         let keys: SigningKeys
         let format: DeliveryFormatChoice
+        let placeholders: URLPlaceholders
 
         init(_ url: String, _ keys: SigningKeys, _ format: DeliveryFormatChoice) {
             self.url = url
+            placeholders = URLPlaceholders(in: url)
             self.keys = keys
             self.format = format
         }
@@ -112,6 +114,14 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomRefl
     /// The address of one receiver: every session that is reached by a stream has an address of its own, and with it its
     /// own breaker.
     package func address(of session: SessionID) -> String { isStream ? url + session.text : url }
+
+    /// The places of its URL that each session fills, if it is the endpoint of a configuration.
+    package var placeholders: URLPlaceholders { parts.placeholders }
+
+    /// The endpoint of one session, which fills the placeholders.
+    func filled(for session: SceneSession) -> Endpoint {
+        Endpoint(url: placeholders.filled(url, for: session), keys: keys, format: format)
+    }
 
     /// An absolute http or https URL, checked when it was registered, or `streamURL`.
     package var url: String {
@@ -150,10 +160,13 @@ package struct RoutingSettings: Hashable, Sendable {
     package var prefersRequiresCan: Bool
     /// Whether notifications without a content id are refused. Off: they go to the most relevant session.
     package var requiresContentID: Bool
+    /// Whether a request may ask for a notification for each session that can have it.
+    package var broadcasts: Bool
 
-    package init(prefersRequiresCan: Bool = false, requiresContentID: Bool = false) {
+    package init(prefersRequiresCan: Bool = false, requiresContentID: Bool = false, broadcasts: Bool = false) {
         self.prefersRequiresCan = prefersRequiresCan
         self.requiresContentID = requiresContentID
+        self.broadcasts = broadcasts
     }
 }
 

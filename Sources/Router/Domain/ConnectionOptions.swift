@@ -39,6 +39,8 @@ package struct ConnectionOptions: Hashable, Sendable {
     package var activation: JSONObject?
     /// The gate at which the scene connects; nil if its application has none.
     package var gate: OnboardingGate?
+    /// The content of the screen of the scene once it has connected; nil without a gate.
+    package var screen: ApplicationScreen?
 
     /// The options of a scene that connects for a content.
     package init(bringing content: SceneContent? = nil) {

@@ -66,6 +66,7 @@ extension SceneSession {
     /// disconnection.
     package mutating func drop(telling tell: (SceneEvent, SceneSession) -> Void) {
         guard activationState != .unattached else { return }
+        leaveDemo()
         activationState = .unattached
         tell(connection.next(.didDisconnect), self)
     }

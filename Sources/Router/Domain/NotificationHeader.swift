@@ -32,6 +32,7 @@ package struct NotificationHeader: Hashable, Sendable {
         var collapseID: String?
         var trace: TraceContext?
         var event: SceneEvent?
+        var broadcast: NotificationID?
     }
 
     package var collapseID: String? {
@@ -49,12 +50,17 @@ package struct NotificationHeader: Hashable, Sendable {
         get { rare.value?.event }
         set { rare[Rare()].event = newValue }
     }
+    /// The first notification of the broadcast that it belongs to; nil if it is of none. The first one names itself.
+    package var broadcast: NotificationID? {
+        get { rare.value?.broadcast }
+        set { rare[Rare()].broadcast = newValue }
+    }
 
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID? = nil,
         contentID: ContentID? = nil, priority: Priority = .high, expiration: Expiration = .never,
         collapseID: String? = nil, trace: TraceContext? = nil, receivedAt: Timestamp,
-        kind: NotificationKind = .notification, event: SceneEvent? = nil
+        kind: NotificationKind = .notification, event: SceneEvent? = nil, broadcast: NotificationID? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -65,7 +71,8 @@ package struct NotificationHeader: Hashable, Sendable {
         self.expiration = expiration
         self.priority = priority
         self.kind = kind
-        rare = RareValue(Rare(collapseID: collapseID, trace: trace, event: event), unless: Rare())
+        rare = RareValue(
+            Rare(collapseID: collapseID, trace: trace, event: event, broadcast: broadcast), unless: Rare())
     }
 }
 
@@ -122,5 +129,9 @@ extension NotificationHeaderCarrying {
     package var event: SceneEvent? {
         get { header.event }
         set { header.event = newValue }
+    }
+    package var broadcast: NotificationID? {
+        get { header.broadcast }
+        set { header.broadcast = newValue }
     }
 }

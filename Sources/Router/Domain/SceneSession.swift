@@ -93,6 +93,7 @@ package struct SceneSession: Hashable, Sendable {
     /// Enters a state; the time of becoming active is kept, for it ranks sessions.
     package mutating func enter(_ state: ActivationState, at now: Timestamp) {
         if state == .foregroundActive, activationState != .foregroundActive { lastActivatedAt = now }
+        if state == .unattached { leaveDemo() }
         activationState = state
     }
 
@@ -115,7 +116,62 @@ package struct Disabled: Hashable, Sendable {
 }
 
 /// Why a session takes no part in routing.
-package enum DisabledReason: String, Hashable, Sendable {
+package enum DisabledReason: Hashable, Sendable {
     /// Its endpoint answered 410 Gone.
     case gone
+    /// It shows the demo under the demo's configuration, and returns to this one afterwards.
+    case demo(insteadOf: String)
+    /// Its role is to be told the events of other sessions.
+    case observer
+
+    /// The reason in a word, for clients and operators.
+    package var name: String {
+        switch self {
+        case .gone: "gone"
+        case .demo: "demo"
+        case .observer: "observer"
+        }
+    }
+}
+
+extension SceneSession {
+    /// Whether its endpoint has answered 410 Gone.
+    package var isGone: Bool { if case .gone? = disabled?.reason { true } else { false } }
+
+    /// Whether it shows the demo, and takes no part in routing and at its gate.
+    package var isInDemo: Bool { if case .demo? = disabled?.reason { true } else { false } }
+
+    /// Whether it is told the events of other sessions, and takes no part in routing and at a gate.
+    package var isObserver: Bool { if case .observer? = disabled?.reason { true } else { false } }
+
+    /// Whether it is left out of routing although it is there.
+    package var takesNoPart: Bool { isInDemo || isObserver }
+
+    /// Takes part or does not, as its role has it.
+    mutating func takePart(at now: Timestamp) {
+        if role.isSame(as: SceneRole.observer) {
+            if disabled == nil { disabled = Disabled(.observer, since: now) }
+        } else if isObserver {
+            disabled = nil
+        }
+    }
+
+    /// Shows the demo, which is a configuration of the application.
+    mutating func enterDemo(_ demo: String, at now: Timestamp) {
+        disabled = Disabled(.demo(insteadOf: configuration), since: now)
+        configuration = demo
+    }
+
+    /// Returns to the configuration from before the demo, if the session shows one.
+    package mutating func leaveDemo() {
+        guard case .demo(let known)? = disabled?.reason else { return }
+        (configuration, disabled) = (known, nil)
+    }
+
+    /// The session as it is when it has left the demo.
+    var afterDemo: SceneSession {
+        var session = self
+        session.leaveDemo()
+        return session
+    }
 }

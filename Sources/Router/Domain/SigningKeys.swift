@@ -23,6 +23,21 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomRe
         self.notAfter = notAfter
     }
 
+    /// A key as reads show it: without its secret.
+    package struct Shown: Hashable, Sendable {
+        package var version: SignatureVersion
+        package var notBefore: Timestamp?
+        package var notAfter: Timestamp?
+
+        package init(_ version: SignatureVersion, notBefore: Timestamp? = nil, notAfter: Timestamp? = nil) {
+            self.version = version
+            self.notBefore = notBefore
+            self.notAfter = notAfter
+        }
+    }
+
+    package var shown: Shown { Shown(version, notBefore: notBefore, notAfter: notAfter) }
+
     package var version: SignatureVersion { secret.utf8.starts(with: "whsk_".utf8) ? .v1a : .v1 }
 
     package func isValid(at now: Timestamp) -> Bool { (notBefore.map { $0 <= now } ?? true) && !hasEnded(at: now) }

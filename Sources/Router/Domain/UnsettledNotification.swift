@@ -40,6 +40,9 @@ package struct UnsettledNotification: Hashable, Sendable, NotificationHeaderCarr
         self.recall = recall
     }
 
+    /// Whether no other session may have it: an event of a session, or a notification of a broadcast.
+    var isBound: Bool { event != nil || broadcast != nil }
+
     package var isHeld: Bool { heldUntil != nil || heldBy != nil }
 
     /// Whether it has expired.

@@ -87,7 +87,7 @@ package enum AddressClass: String, CaseIterable, Hashable, Sendable {
         case .serviceAnycast: "an address of the Internet's infrastructure"
         case .documentation: "an address for documentation"
         case .benchmarking: "an address for benchmarks"
-        case .discard: "an address that discards what it gets"
+        case .discard: "an address that discards all packets"
         case .segmentRouting: "a segment identifier"
         case .multicast: "a multicast address"
         case .broadcast: "the broadcast address"

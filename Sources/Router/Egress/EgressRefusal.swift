@@ -18,7 +18,7 @@ package struct EgressRefusal: Error, Hashable, Sendable {
 
     /// The refusal of a connection whose address cannot be read.
     package static let unreadableAddress = EgressRefusal(
-        rule: "address", message: "the connection's address cannot be read, and what is not known is not allowed")
+        rule: "address", message: "the connection's address cannot be read, and an unknown address is not allowed")
 
     private init(rule: String, message: String) {
         self.rule = rule

@@ -150,11 +150,18 @@ extension PlanDraft {
                 kind: incoming.kind, contentID: incoming.contentID, payload: incoming.payload)
             make(newSession, for: ConnectionOptions(bringing: content))
         }
+        let (sequence, id) = (ids.nextSequence(), ids.notification(at: time))
+        let broadcast: NotificationID? =
+            switch request.broadcast {
+            case nil: nil
+            case .all: id
+            case .only(_, of: let first): first
+            }
         let header = NotificationHeader(
-            sequence: ids.nextSequence(), id: ids.notification(at: time),
+            sequence: sequence, id: id,
             application: request.application, device: request.device, contentID: incoming.contentID,
             priority: incoming.priority, expiration: incoming.expiration, collapseID: incoming.collapseID,
-            trace: request.trace, receivedAt: time, kind: incoming.kind)
+            trace: request.trace, receivedAt: time, kind: incoming.kind, broadcast: broadcast)
         let accepted = NewNotification(
             header, source: request.source, replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
             payload: .received(

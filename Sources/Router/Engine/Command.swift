@@ -4,7 +4,7 @@ package import RouterPlugin
 /// A request to the engine, from outside or from itself.
 package enum Command: Sendable {
     case accept(AcceptRequest)
-    /// The notifications of one request, all of them or none.
+    /// The notifications of one request, all of them or none; or one request for a broadcast.
     case acceptAll([AcceptRequest])
     case putSource(SourceDraft)
     /// Resources that belong together, all of them or none.
@@ -102,7 +102,12 @@ package struct AcceptRequest: Sendable {
     private struct Rare: Sendable {
         var replayOf: NotificationID?
         var answers: RuleAnswers?
-        var amendment: Indirect<Amendment>?
+        var further: Indirect<Further>?
+    }
+
+    private struct Further: Sendable {
+        var amendment: Amendment?
+        var broadcast: BroadcastPart?
     }
 
     /// The notification that is sent once more.
@@ -111,13 +116,37 @@ package struct AcceptRequest: Sendable {
     /// The answers of remote rules, which were asked before the plan.
     package var answers: RuleAnswers? {
         get { rare?.answers }
-        set { rare = newValue == nil && replayOf == nil ? nil : Rare(replayOf: replayOf, answers: newValue) }
+        set {
+            guard newValue != nil || rare != nil else { return }
+            rare = Rare(replayOf: replayOf, answers: newValue, further: rare?.further)
+        }
     }
 
     /// The changes that rules have made to it.
     var amendment: Amendment? {
-        get { rare?.amendment?.value }
-        set { rare = Rare(replayOf: replayOf, answers: answers, amendment: newValue.map(Indirect.init)) }
+        get { rare?.further?.value.amendment }
+        set { set(Further(amendment: newValue, broadcast: broadcast)) }
+    }
+
+    /// Its part in a broadcast; nil if it asks for one receiver.
+    package var broadcast: BroadcastPart? {
+        get { rare?.further?.value.broadcast }
+        set { set(Further(amendment: amendment, broadcast: newValue)) }
+    }
+
+    /// The one session that may have it; nil if any may.
+    var onlyReceiver: SessionID? { if case .only(let session, _) = broadcast { session } else { nil } }
+
+    private mutating func set(_ further: Further) {
+        rare = Rare(replayOf: replayOf, answers: answers, further: Indirect(further))
+    }
+
+    /// The part of a request in a broadcast.
+    package enum BroadcastPart: Hashable, Sendable {
+        /// A notification for each session that can have it.
+        case all
+        /// The notification for this session, of the broadcast with that first notification.
+        case only(SessionID, of: NotificationID)
     }
 
     /// The demand of a request on its device.
@@ -156,6 +185,8 @@ package struct EndpointDraft: Hashable, Sendable {
     package var url: String
     /// The keys, if the client has chosen any.
     package var keys: SigningKeys?
+    /// The keys as the client has read them, if it puts those back: the endpoint must still have them.
+    package var shownKeys: [SigningKey.Shown]?
     /// Taken if the client has chosen none and none is known for this URL.
     package var freshSecret: String
     package var format: DeliveryFormatChoice
@@ -169,6 +200,14 @@ package struct EndpointDraft: Hashable, Sendable {
 
     /// Whether the endpoint has the secret that was made for this very draft.
     package func isIssued(in endpoint: Endpoint?) -> Bool { endpoint?.keys.contains(freshSecret) ?? false }
+
+    /// Whether the endpoint has the keys that the client has read. Keys whose time has ended since do not count.
+    func hasCurrentKeys(of existing: Endpoint?, at now: Timestamp) -> Bool {
+        guard let shownKeys else { return true }
+        guard let existing, existing.url.isSame(as: url) else { return false }
+        let kept = existing.keys.all.filter { !$0.hasEnded(at: now) }.map(\.shown)
+        return kept == shownKeys.filter { shown in shown.notAfter.map { now < $0 } ?? true }
+    }
 
     /// A replacement that leaves the keys out keeps those it has, as reads do not show them. Its format is the
     /// replacement's: reads show formats.
@@ -348,7 +387,7 @@ package struct Acknowledgement: Sendable {
 package enum Reply: Sendable {
     case accepted(NewNotification)
     case duplicate(Receipt)
-    /// One for each notification of the request, in its order: each is accepted, or a duplicate.
+    /// One for each notification of the request or of the broadcast, in its order: each is accepted, or a duplicate.
     case acceptedAll([Reply])
     case source(SourceDefinition, created: Bool)
     case applied([AppliedResource], AppliedRules?)
@@ -395,6 +434,8 @@ package enum Refusal: Error, Hashable, Sendable {
     case unknownDelivery(String)
     /// The session is reached at a URL.
     case notAStream(SessionKey)
+    /// The session is reached by a stream, and has no URL.
+    case notAWebhook(SessionKey)
     case source(SourceRefusal)
     /// A resource of a set, by its place, and the reason.
     indirect case resource(Int, Refusal)
@@ -415,6 +456,10 @@ package enum Refusal: Error, Hashable, Sendable {
     case illegalTransition(from: ActivationState, to: ActivationState)
     /// The manifest has no configuration of that name, or not for that role.
     case unknownConfiguration(String)
+    /// The configuration is that of the demo, which a session has only while it shows the demo.
+    case demoConfiguration(String)
+    /// Sessions have the configuration that would be that of the demo, and do not show it.
+    case demoInUse(String)
     /// Sessions are reached at the endpoint of this configuration, which the new manifest takes away.
     case configurationInUse(String)
     /// Neither the session nor its configuration says where it is reached.
@@ -425,11 +470,14 @@ package enum Refusal: Error, Hashable, Sendable {
     case endpointNotHere
     /// The keys would not be those of an endpoint.
     case signingKeys(SigningKeysError)
+    /// The endpoint has other keys than the client has read.
+    case signingKeysChanged(EndpointPlace)
     /// The application takes notifications with a content id only.
     case contentIDMissing(ApplicationID)
     /// The same key came with another body, or for another device, before; or two keys came with two notifications.
     case idempotencyConflict
     case scene(SceneRefusal)
+    case broadcast(BroadcastRefusal)
     /// The application has not switched the gate on.
     case gateOff(ApplicationID)
     /// The session is not connected, or takes no part, and has no say at its gate.
@@ -460,6 +508,16 @@ package enum SourceRefusal: Hashable, Sendable {
     case tooMany(limit: Int)
     /// The source would have more secrets than it may have.
     case secrets(limit: Int)
+}
+
+/// The refusal of a broadcast.
+package enum BroadcastRefusal: Hashable, Sendable {
+    /// The application does not allow broadcasts.
+    case off(ApplicationID)
+    /// More sessions than that could have it.
+    case tooManyReceivers(limit: Int)
+    /// It has a collapse id, which names one notification.
+    case collapses
 }
 
 /// Why a scene was not shown, in the words of `UISceneError`.

@@ -50,6 +50,9 @@ extension Engine {
             let place = place(of: key)
             remove(key, &effects.closed)
             effects.followUps += releases(at: place)
+        case .numberDeliveries(let key):
+            planner.consumers.number(key)
+            planner.reconsider(key)
         case .keepAnswer(_, _, let time): forgetLater(time)
         case .addDedupeKeys: break
         case .forget, .forgetAnswer: effects.hasForgotten = true
@@ -153,13 +156,7 @@ extension Engine {
             reviewConnections(of: application.id, at: planner.latestTime)
         }
         tenants[application.id]?.findObsoleteLocks()
-        let delegate = SessionKey.delegate(of: application.id)
-        if planner.lanes[delegate] != nil, application.delegate != nil {
-            planner.reopen(delegate)
-        } else if planner.lanes[delegate] != nil {
-            planner.close(delegate)
-            closed.insert(delegate)
-        }
+        if planner.followDelegate(of: application) { closed.insert(.delegate(of: application.id)) }
         return isGatedAnew ? rewatchLocks(of: application.id) : []
     }
 
@@ -168,7 +165,8 @@ extension Engine {
         guard let key = planner.lane(of: attempt.sequence) else { return }
         let statuses = statuses(of: key.application)
         planner.learn(
-            from: attempt.sequence, ResponseClass(attempt.outcome, statuses: statuses), status: attempt.status,
+            from: attempt.sequence, ResponseClass(attempt.outcome, statuses: statuses),
+            isForSession: attempt.isForSession, status: attempt.status,
             milliseconds: attempt.metrics.total / 1000,
             hasRunOutOfTime: attempt.failure?.hasRunOutOfTime ?? false, at: now, using: &ids.generator)
     }
@@ -191,9 +189,9 @@ extension Engine {
         if before != nil, session.disabled == nil { events.append(.sessionEnabled(session.key)) }
         tenants[session.key.application]?.put(session)
         // A session that comes back under the name of a discarded one finds deliveries still under way to that one.
-        let isElsewhere = known.map { $0.device != session.device } ?? true
+        let isElsewhere = known.map { $0.device != session.device || $0.takesNoPart != session.takesNoPart } ?? true
         if isElsewhere, planner.lanes[session.key] != nil {
-            planner.move(session.key, to: session.device)
+            planner.move(session)
             closed.insert(session.key)
         }
         if let end = session.leaseExpiresAt {
@@ -201,25 +199,17 @@ extension Engine {
         } else if known?.leaseExpiresAt != nil {
             timers.cancel(.lease(session.key))
         }
-        planner.consumers.review(session.key, in: tenants[session.key.application])
-        if session.activationState != .unattached { watchPresence(of: session, at: planner.latestTime) }
-        if let end = session.discardEndsAt {
-            timers.set(.discard(session.key), at: end)
-            planner.leave(session.key)
-            closed.insert(session.key)
-        } else if session.disabled == nil {
-            planner.reopen(session.key)
-        } else {
-            planner.close(session.key)
-            closed.insert(session.key)
-        }
+        reviewConnection(of: session.key, isNew: known == nil && session.discardedAt == nil)
+        watchPresence(of: session, at: planner.latestTime)
+        if let end = session.discardEndsAt { timers.set(.discard(session.key), at: end) }
+        if planner.follow(session) { closed.insert(session.key) }
     }
 
     private mutating func remove(_ session: SessionKey, _ closed: inout Set<SessionKey>) {
         tenants[session.application]?.remove(session.session)
         timers.cancel(.lease(session))
         timers.cancel(.discard(session))
-        planner.consumers.review(session, in: tenants[session.application])
+        reviewConnection(of: session)
         planner.close(session)
         closed.insert(session)
     }
@@ -258,9 +248,10 @@ extension Engine {
         let tenant = tenants[notification.application]
         let scene = tenant?.scene(session)
         let isOpen =
-            session.isDelegate ? tenant?.application.delegate != nil : scene.map { $0.disabled == nil } ?? false
+            session.isDelegate ? tenant?.application.delegate != nil : scene.map { !$0.isGone } ?? false
         var delivery = QueuedDelivery(notification, payload: payload)
-        delivery.isMisaddressed = scene.map { notification.isMisaddressed(on: $0.device) } ?? false
+        delivery.isMisaddressed =
+            scene.map { notification.isMisaddressed(on: $0.device, takesPart: !$0.takesNoPart) } ?? false
         planner.enqueue(delivery, in: key, sessionExists: isOpen)
         let isLeaving = tenant?.discarded[session] != nil
         if isLeaving { planner.leave(key) }

@@ -17,11 +17,13 @@ package struct AttemptStart: Sendable {
     package var payload: MessagePayload?
     /// The number under which the session is told to connect, if it is.
     package var connects: EventNumber?
+    /// Whether the stored content of the session has to wait: its gate is closed, or it shows the demo.
+    package var isCovered: Bool
 
     package init(
         notification: UnsettledNotification, number: Int, receiver: SessionKey, session: SceneSession?,
         endpoint: Endpoint, keys: [SigningKey], timeoutSeconds: Int, payload: MessagePayload? = nil,
-        connects: EventNumber? = nil
+        connects: EventNumber? = nil, isCovered: Bool = false
     ) {
         self.notification = notification
         self.number = number
@@ -32,6 +34,7 @@ package struct AttemptStart: Sendable {
         self.timeoutSeconds = timeoutSeconds
         self.payload = payload
         self.connects = connects
+        self.isCovered = isCovered
     }
 }
 
@@ -77,14 +80,10 @@ extension Engine {
             case .endpoint(let endpoint): planner.timeHasCome(for: endpoint, at: now)
             case .lease(let key):
                 guard let session = session(key), let end = session.leaseExpiresAt else { break }
-                if planner.consumers.isPresent(key), let seconds = session.leaseSeconds {
-                    // A connection is a request that goes on. The grace period after it is not cut short by a lease.
-                    timers.set(.lease(key), at: max(end, now.advanced(byMilliseconds: Int64(seconds) * 1000)))
-                } else if end <= now {
-                    followUps.append(.lapseLease(key))
-                } else {
-                    timers.set(.lease(key), at: end)
-                }
+                // A connection is a request that goes on. The grace period after it is not cut short by a lease.
+                let goesOn = planner.consumers.isPresent(key) && session.leaseSeconds != nil
+                let next = goesOn ? now.advanced(byMilliseconds: RouterLimits.leaseReviewMilliseconds) : end
+                if next <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: next) }
             case .passcode(let key): if lockIsDue(key, at: now) { followUps.append(.lock(key)) }
             case .presence(let key): if let followUp = presenceIsDue(key, at: now) { followUps.append(followUp) }
             case .discard(let key):
@@ -132,7 +131,11 @@ extension AttemptStart {
             notification: delivery.notification, number: number, receiver: key, session: tenant.scene(key.session),
             endpoint: endpoint, keys: endpoint.keys.signing(at: now),
             timeoutSeconds: tenant.application.delivery.timeoutSeconds, payload: delivery.payload)
-        if delivery.notification.event == nil { meet(lanes[key], in: tenant) }
+        if delivery.notification.event == nil {
+            meet(lanes[key], in: tenant)
+        } else {
+            isCovered = session.map(tenant.isCovered) ?? false
+        }
     }
 
     /// The session as the notification finds it at its place in the lane.
@@ -158,9 +161,16 @@ extension Tenant {
     /// The application's terms for the lane of a session; nil if there is no session, or no endpoint.
     func terms(of id: SessionID) -> LaneTerms? {
         let session = scene(id)
-        guard let endpoint = id.isDelegate ? application.delegate : session.flatMap(endpoint) else { return nil }
+        var endpoint = id.isDelegate ? application.delegate : session?.endpoint
+        var isShared = false
+        if endpoint == nil, let session {
+            endpoint = self.endpoint(of: session)
+            isShared = sharesEndpoint(session)
+        }
+        guard let endpoint else { return nil }
         return LaneTerms(
-            url: endpoint.address(of: id), maxInFlight: application.delivery.maxInFlightPerSession,
+            url: endpoint.address(of: id), isShared: isShared,
+            maxInFlight: application.delivery.maxInFlightPerSession,
             overtakenAfter: application.delivery.headOfLine.overtakenAfter,
             connects: application.delivery.lifeCycleEvents && session?.activationState == .unattached,
             isGated: isGated(session))

@@ -120,6 +120,9 @@ extension Engine {
             }
             due = PlanReaction.Due(after: plan.changes)
         }
+        // After all reactions: they insert events too.
+        guard let id = plan.applicationOfEvents, tenants[id]?.hasObservers == true else { return }
+        scenes(id)?.tellObservers(in: &plan)
     }
 
     /// The application whose delegate was asked a question that the plan settles; nil if the plan settles none, or deletes
@@ -187,7 +190,9 @@ extension Engine {
             return
         }
         guard let tenant = tenants[id] else { return plan.refuse(absence(of: id)) }
-        try Acceptance(tenant: tenant, lanes: planner.view, pipeline: settings.pipeline).acceptAll(
+        let acceptance = Acceptance(tenant: tenant, lanes: planner.view, pipeline: settings.pipeline)
+        if requests[0].broadcast == .all { return try acceptance.broadcast(requests[0], in: &plan) }
+        try acceptance.acceptAll(
             requests, refusal: { $0.refusalOfDevice(in: tenant, among: tenants) }, in: &plan)
     }
 
@@ -233,11 +238,12 @@ extension Engine {
         guard let endpoint = tenants[key.application]?.endpointKey(of: key.session) else {
             return plan.refuse(.endpointNotHere)
         }
-        planner.resume(endpoint, at: plan.time)
+        planner.resume(endpoint, of: key, at: plan.time)
         plan.reply = .resumed
         plan.reads += [.application(key.application), .session(key)]
-        if var session, session.disabled != nil {
+        if var session, session.isGone {
             session.disabled = nil
+            session.takePart(at: plan.time)
             plan.changes.append(.putSession(session))
         }
         planner.view.endWaits(in: key, in: &plan)

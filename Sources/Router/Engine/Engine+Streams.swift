@@ -7,8 +7,8 @@ extension Engine {
     /// A receiver has connected. Its session is connected with it, and deliveries that wait for a time are tried now: a new
     /// receiver can take them. A poll that follows another one is the same receiver, and its waits go on.
     ///
-    /// The connection itself is not kept, so nothing has to be committed for it; if the rest fails, the owner ends the
-    /// connection.
+    /// The connection itself is not kept. The first connection since a start, or after the grace period, sees to it that the
+    /// deliveries have numbers. If the commit fails, the owner ends the connection.
     mutating func attach(_ key: SessionKey, epoch: Int64, isPoll: Bool, in plan: inout PlanDraft) {
         guard let tenant = tenants[key.application] else { return plan.refuse(absence(of: key.application)) }
         guard let session = tenant.sessions[key.session] else { return plan.refuse(.unknownSession(key)) }
@@ -19,6 +19,7 @@ extension Engine {
         plan.reply = .attached
         plan.reads += [.application(key.application), .session(key)]
         scenes(key.application)?.connect(session, in: &plan)
+        if !planner.consumers.isNumbered(key) { plan.changes.append(.numberDeliveries(key)) }
         if !goesOn { planner.view.endWaits(in: key, in: &plan) }
     }
 
@@ -41,17 +42,30 @@ extension Engine {
 
     /// A session counts as connected, and has to be connected to its stream within the grace period.
     mutating func watchPresence(of session: SceneSession, at now: Timestamp) {
-        guard session.activationState != .unattached,
-            let end = planner.consumers.graceEnd(of: session, in: tenants[session.key.application], at: now)
+        guard !planner.consumers.isConnected(session.key),
+            tenants[session.key.application]?.isPresentByStream(session) == true
         else { return }
-        timers.set(.presence(session.key), at: end)
+        timers.set(.presence(session.key), at: planner.consumers.graceEnd(of: session.key, at: now))
+    }
+
+    /// Ends the connection to a session that is gone, or has a URL; one that was discarded is told so over its connection.
+    ///
+    /// - Parameter isNew: Whether the session takes the name of a discarded one, whose receiver may have stayed for its last
+    ///   messages.
+    mutating func reviewConnection(of key: SessionKey, isNew: Bool = false) {
+        // To change the planner costs more than to look, and most sessions have no connection.
+        guard planner.consumers.isPresent(key) else { return }
+        if isNew { planner.consumers.cut(key) } else { planner.consumers.review(key, in: tenants[key.application]) }
     }
 
     /// The endpoints of an application's sessions may have changed: connections to sessions that are not reached by a stream
     /// any more end, and sessions that are from now on have to be connected to.
     mutating func reviewConnections(of id: ApplicationID, at now: Timestamp) {
         let tenant = tenants[id]
-        for key in planner.consumers.connected(of: id) { planner.consumers.review(key, in: tenant) }
+        for key in planner.consumers.present(of: id) {
+            planner.consumers.review(key, in: tenant)
+            if !planner.consumers.isPresent(key) { timers.setLease(of: tenant?.sessions[key.session]) }
+        }
         for session in tenant?.sessionsByConfiguredStream ?? [] { watchPresence(of: session, at: now) }
     }
 
@@ -63,9 +77,17 @@ extension Engine {
     }
 
     mutating func lapsePresence(_ key: SessionKey, in plan: inout PlanDraft) {
-        guard !planner.consumers.isConnected(key) else { return }
+        // If it could not be committed at its time, the receiver may have come and gone since.
+        guard planner.consumers.isAway(key, at: plan.time) else { return }
         planner.consumers.forget(key)
         scenes(key.application)?.lapsePresence(key.session, in: &plan)
+    }
+}
+
+extension TimerQueue {
+    /// A session that is not reached by a stream any more lapses by its lease again.
+    fileprivate mutating func setLease(of session: SceneSession?) {
+        if let session, let end = session.leaseExpiresAt { set(.lease(session.key), at: end) }
     }
 }
 
@@ -93,24 +115,16 @@ extension Consumers {
     /// The end of the grace period of a session that has lost its connection; nil if the session is connected, or is not
     /// expected to be.
     fileprivate mutating func presenceEnd(of key: SessionKey, in tenant: Tenant?, at now: Timestamp) -> Timestamp? {
-        guard let tenant, let session = tenant.sessions[key.session], !isConnected(key),
-            tenant.isPresentByStream(session)
-        else {
+        if isConnected(key) { return nil }
+        guard let tenant, let session = tenant.sessions[key.session], tenant.isPresentByStream(session) else {
             forget(key)
             return nil
         }
         return graceEnd(of: key, at: now)
     }
 
-    /// The time at which a session without a connection is unattached; nil if it has one, or needs none.
-    fileprivate mutating func graceEnd(of session: SceneSession, in tenant: Tenant?, at now: Timestamp) -> Timestamp? {
-        guard !isConnected(session.key), tenant?.isPresentByStream(session) == true else { return nil }
-        return graceEnd(of: session.key, at: now)
-    }
-
-    /// Ends the connection to a session that is gone, or has a URL; one that was discarded is told so over its connection.
-    mutating func review(_ key: SessionKey, in tenant: Tenant?) {
-        guard isPresent(key) else { return }
+    /// Ends a connection unless it is to a session that is reached by a stream.
+    fileprivate mutating func review(_ key: SessionKey, in tenant: Tenant?) {
         let endpoint = tenant?.scene(key.session).flatMap { tenant?.endpoint(of: $0) }
         if endpoint?.isStream != true { cut(key) }
     }

@@ -18,7 +18,7 @@ package struct Engine: Sendable {
     private(set) var records = Indirect(EngineRecords())
     package internal(set) var planner: LanePlanner
     var catalog = ResourceCatalog()
-    var replaying: Replays
+    package internal(set) var replaying: Replays
     var retention: Retention
     var timers = TimerQueue()
     /// Changes of endpoints and sessions that have not been reported yet.
@@ -85,6 +85,8 @@ package struct Engine: Sendable {
         }
         for application in state.deletions { deletions[application.id] = ApplicationDeletion(of: application) }
         for session in state.sessions { tenants[session.key.application]?.put(session) }
+        // Held notifications and locks set theirs as they are put in place.
+        for tenant in tenants.values { setTimers(of: tenant) }
         for source in state.sources { catalog.put(source) }
         for set in state.resourceSets { catalog.put(set) }
         for gate in state.gates { tenants[gate.key.application]?.gates.put(gate) }
@@ -102,7 +104,6 @@ package struct Engine: Sendable {
         }
         for lock in state.passcodeLocks { put(lock.recovered) }
         for id in Set(state.passcodeLocks.map(\.key.application)) { tenants[id]?.findObsoleteLocks() }
-        for tenant in tenants.values { setTimers(of: tenant) }
         // Records whose time was over while the daemon was down.
         if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }

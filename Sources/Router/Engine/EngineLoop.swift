@@ -174,7 +174,8 @@ package struct EngineLoop: Sendable {
         _ transaction: Transaction, after lastEvent: Int64? = nil, at now: Timestamp
     ) -> [Effect] {
         // Events compare memory before the changes with the changes; they are published when memory has followed.
-        let happened = lastEvent.map { engine.events(of: transaction.changes, after: $0, at: now) } ?? []
+        let happened =
+            lastEvent.map { EventReader(before: engine).events(of: transaction.changes, after: $0, at: now) } ?? []
         let followUps = engine.apply(transaction.changes, at: now)
         var effects: [Effect] = happened.isEmpty ? [] : [.publish(happened)]
         for (job, plan) in zip(transaction.jobs, transaction.plans) {

@@ -34,12 +34,17 @@ package struct BreakerStatus: Hashable, Sendable {
     package let slowStartLimit: Int?
     package let isSlow: Bool
 
-    init(_ health: EndpointHealth?, _ disabled: Disabled?) {
+    /// - Parameter trouble: That of the session, at an endpoint that it shares.
+    init(_ health: EndpointHealth?, _ disabled: Disabled?, _ trouble: SessionTrouble?) {
         let last = health?.breaker.last
-        phase = disabled == nil ? health?.breaker.phase ?? .closed : .disabled
-        since = if let disabled { disabled.since } else { last?.at }
-        reason = disabled == nil ? last?.reason : .gone
-        nextProbeAt = if case .open(let until)? = health?.breaker.state { until } else { nil }
+        if let disabled, disabled.reason == .gone {
+            (phase, since, reason, nextProbeAt) = (.disabled, disabled.since, .gone, nil)
+        } else if let until = trouble?.until, health?.breaker.phase ?? .closed == .closed {
+            (phase, since, reason, nextProbeAt) = (.open, trouble?.since, trouble?.reason, until)
+        } else {
+            (phase, since, reason) = (health?.breaker.phase ?? .closed, last?.at, last?.reason)
+            nextProbeAt = if case .open(let until)? = health?.breaker.state { until } else { nil }
+        }
         gatedUntil = health?.gatedUntil
         slowStartLimit = health?.breaker.slowStartLimit
         isSlow = health?.isSlow ?? false
@@ -56,11 +61,11 @@ package struct LaneReport {
     fileprivate let tenants: [ApplicationID: Tenant]
     fileprivate let planner: LanePlanner
 
-    /// The lanes that an operator should look at, in no order: lanes with deliveries, lanes of disabled sessions, and one for
-    /// each endpoint whose breaker is not closed though nothing waits for it.
+    /// The lanes that an operator should look at, in no order: lanes with deliveries, lanes of sessions whose endpoint is gone,
+    /// and one for each endpoint whose breaker is not closed though nothing waits for it.
     package var inUse: [SessionKey] {
         var keys = Array(planner.lanes.keys)
-        // Disabled sessions have nothing in their lanes: it has moved on.
+        // These sessions have nothing in their lanes: it has moved on. Sessions in demo mode are in no trouble.
         for (id, tenant) in tenants {
             keys += tenant.gone.values.joined().lazy.map { SessionKey(application: id, session: $0) }
                 .filter { planner.lanes[$0] == nil }
@@ -77,14 +82,17 @@ package struct LaneReport {
     /// The lane of a session that exists; an empty one if nothing is for it.
     package func status(of key: SessionKey) -> LaneStatus {
         let lane = planner.lanes[key]
-        let health = endpoint(of: key).flatMap { planner.endpoints[$0] }
+        let endpoint = endpoint(of: key)
+        let health = endpoint.flatMap { planner.endpoints[$0] }
+        let trouble = endpoint.flatMap { planner.trouble(of: key, at: $0) }
         let disabled = disabled(key)
         let head = lane?.queue.first { $0.machine.isWaiting }
         return LaneStatus(
             key: key, waiting: lane?.queue.count { $0.machine.isWaiting } ?? 0, inFlight: lane?.inFlight ?? 0,
             oldestReceivedAt: lane?.queue.first?.notification.receivedAt,
             attempts: head?.machine.progress.attempts ?? 0, nextAttemptAt: head?.machine.progress.notBefore,
-            disabled: disabled?.reason, breaker: BreakerStatus(health, disabled), waitsFor: planner.blockedOn(key))
+            disabled: disabled?.reason, breaker: BreakerStatus(health, disabled, trouble),
+            waitsFor: planner.blockedOn(key))
     }
 
     private func disabled(_ key: SessionKey) -> Disabled? { tenants[key.application]?.sessions[key.session]?.disabled }

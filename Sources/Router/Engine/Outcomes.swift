@@ -54,7 +54,8 @@ struct Outcomes {
                 silence(attempt, in: &plan)
             }
         case .moveOn(let progress):
-            if notification.event != nil {
+            // A session that has moved since has not answered: its next attempt goes where it is now.
+            if notification.isBound, tenant?.hasMoved(from: attempt) != true {
                 plan.changes.append(.settle(sequence, .deadLettered(.receiverGone), at: plan.time))
             } else if notification.expiration == .immediate {
                 // The one attempt that it was to have has been made.
@@ -62,20 +63,28 @@ struct Outcomes {
             } else {
                 plan.changes.append(retry(notification, progress, at: plan.time))
             }
-            // A session that has moved since is not gone: waiting deliveries are tried where it is now.
+            // Nor is it gone: the deliveries that wait for it are tried there.
             if var gone = tenant?.sessions[attempt.session], isReached(gone, at: attempt.url) {
-                gone.disabled = Disabled(.gone, since: plan.time)
+                // The configuration of the demo is gone, and not the session.
+                let hasDemoEnded = gone.isInDemo && gone.endpoint == nil
+                gone.leaveDemo()
+                if !hasDemoEnded { gone.disabled = Disabled(.gone, since: plan.time) }
                 plan.changes.append(.putSession(gone))
             }
         }
     }
 
-    /// A responsible session whose endpoint has failed repeatedly counts as silent: other sessions wait for it.
+    /// A responsible session whose endpoint has failed repeatedly counts as silent: other sessions wait for it. One with a
+    /// lease of its own has no mark of silence, so its gate passes on at once.
     private func silence(_ attempt: FinishedAttempt, in plan: inout PlanDraft) {
         guard let tenant, tenant.application.gates.onboarding != nil, var session = tenant.sessions[attempt.session],
-            session.leaseSeconds == nil, let end = session.leaseExpiresAt, end > plan.time,
             isReached(session, at: attempt.url)
         else { return }
+        guard session.leaseSeconds == nil else {
+            let gates = ApplicationGates(tenant: tenant, lanes: lanes, moveLimit: moveLimit)
+            return gates.passOn(from: session, in: &plan)
+        }
+        guard let end = session.leaseExpiresAt, end > plan.time else { return }
         session.leaseExpiresAt = plan.time
         plan.changes.append(.putSession(session))
     }

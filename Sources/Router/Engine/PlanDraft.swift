@@ -13,6 +13,8 @@ struct PlanDraft {
     private var plan = Plan()
     /// Whether the parts of the plan have had their reactions.
     private(set) var hasReacted = false
+    /// The application of the events that the plan inserts, which observers are told too.
+    private(set) var applicationOfEvents: ApplicationID?
 
     init(_ facts: Facts, naming ids: Identities, _ work: consuming DecisionWork = .unlimited, at now: Timestamp) {
         time = now
@@ -96,6 +98,7 @@ struct PlanDraft {
             header, source: .lifeCycle, payload: .facts(facts),
             decision: Decision(tier: .can, session: receiver.session, reason: event.kind.rawValue), placement: .lane)
         changes.append(.insert(accepted))
+        applicationOfEvents = receiver.application
     }
 
     /// Tells the sessions of a tenant that hear of their scenes' lives about a gate.
@@ -140,6 +143,6 @@ extension PluginID {
 extension Tenant {
     /// Whether a session is told of its scene's life.
     func hears(_ session: SceneSession) -> Bool {
-        session.disabled == nil && application.delivery.lifeCycleEvents
+        !session.isGone && !session.isObserver && application.delivery.lifeCycleEvents
     }
 }

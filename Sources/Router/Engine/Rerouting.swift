@@ -59,7 +59,7 @@ struct Rerouting {
     func moveOn(
         _ notification: UnsettledNotification, after attempt: FinishedAttempt, in plan: inout PlanDraft
     ) throws(MissingFacts) -> Bool {
-        guard let tenant, notification.recall == nil, notification.event == nil else { return false }
+        guard let tenant, notification.recall == nil, !notification.isBound else { return false }
         let reroute = tenant.application.delivery.reroute
         guard reroute.onExhausted else { return false }
         let needed = [.notification(notification.id)] + pipeline.needs(rerouting: notification)
@@ -109,7 +109,10 @@ struct Rerouting {
             contentID: notification.contentID, priority: notification.priority, payload: payload)
         let isHeld = notification.heldUntil != nil || notification.heldBy != nil
         return NotificationView(
-            view, answers: pipeline.chooser.keptAnswers(of: notification.decision, isHeld: isHeld),
+            view,
+            answers: pipeline.chooser.keptAnswers(
+                of: notification.decision, isHeld: isHeld,
+                for: notification.isBound ? notification.decision.receiverOfBroadcast : nil),
             receivedAt: notification.receivedAt)
     }
 
@@ -146,17 +149,27 @@ struct Rerouting {
             plan.changes.append(.settle(sequence, .deadLettered(.applicationDeleted), at: plan.time))
             return
         }
-        guard notification.event == nil else {
+        let bound = notification.isBound ? notification.decision.receiverOfBroadcast : nil
+        // A session that shows the demo comes back; one that has left its lane otherwise does not.
+        let mayComeBack = bound.flatMap { tenant.sessions[$0] }?.isInDemo == true
+        guard notification.event == nil, session == nil || !notification.isBound || mayComeBack else {
             plan.changes.append(.settle(sequence, .deadLettered(.receiverGone), at: plan.time))
             return
         }
         let view = try view(of: notification, plan.facts)
         let history = try history(for: notification, in: &plan)
-        let choice = pipeline.chooser.choose(for: view, from: tenant, &plan.work, at: plan.time, knowing: history)
+        let choice =
+            if let bound {
+                pipeline.chooser.choose(
+                    for: view, only: bound, in: tenant, &plan.work, at: plan.time, knowing: history)
+            } else {
+                pipeline.chooser.choose(for: view, from: tenant, &plan.work, at: plan.time, knowing: history)
+            }
         guard !plan.work.isUnfinished else { throw .steps }
         var decision = choice.decision
-        decision.rerouteOf = session ?? notification.decision.rerouteOf
-        let closed = tenant.gate(before: choice.outcome, device: notification.device, passing: gate)
+        if bound == nil { decision.rerouteOf = session ?? notification.decision.rerouteOf }
+        let closed = tenant.gate(
+            before: choice.outcome, device: notification.device, boundTo: bound, passing: gate)
         let gated = Pipeline.gate(
             choice.outcome, behind: closed, hasRoom: pipeline.registration.haveRoom(in: tenant))
         let routed = Pipeline.enqueue(

@@ -1,23 +1,21 @@
 package import RouterPlugin
 
-extension Engine {
-    /// The events of changes that have been committed and are about to be applied.
-    ///
-    /// - Parameter sequence: The number of the last event before these.
-    package func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
-        EventReader(tenants: tenants, records: records, lanes: planner.view)
-            .events(of: changes, after: sequence, at: now)
-    }
-}
-
 /// Reads events off committed changes and nothing else, so that streams and observers are told of durable facts, whichever
 /// command has planned them. Memory stands as it was before the changes.
-struct EventReader {
+package struct EventReader {
     let tenants: [ApplicationID: Tenant]
     let records: Indirect<EngineRecords>
     let lanes: LaneView
 
-    func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
+    /// - Parameter engine: The engine before the changes are applied.
+    package init(before engine: borrowing Engine) {
+        (tenants, records, lanes) = (engine.tenants, engine.records, engine.planner.view)
+    }
+
+    /// The events of changes that have been committed and are about to be applied.
+    ///
+    /// - Parameter sequence: The number of the last event before these.
+    package func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
         var told = CommittedEvents(after: sequence, at: now)
         for change in changes { tell(change, in: &told) }
         tellScreens(in: &told)
@@ -107,7 +105,7 @@ struct EventReader {
             told.add(.sessionChanged, session, .session(session.activationState))
         }
         if before.disabled == nil, let disabled = session.disabled {
-            told.add(.sessionDisabled, session, .disabled(reason: disabled.reason.rawValue))
+            told.add(.sessionDisabled, session, .disabled(reason: disabled.reason.name))
         }
         if before.disabled != nil, session.disabled == nil { told.add(.sessionEnabled, session) }
     }
@@ -132,7 +130,8 @@ struct EventReader {
         let view = RouterEventDetail.gate(
             GateView(
                 state: gate.state.rawValue, responsible: gate.responsible, term: gate.term,
-                reason: gate.failure?.reason, message: gate.failure?.message))
+                reason: gate.failure?.reason, message: gate.failure?.message, issuer: gate.proof?.issuer,
+                subject: gate.proof?.subject))
         if gate.state != before.state { told.add(.gateDidChange, application, gate.responsible, device: device, view) }
         if gate.responsible != before.responsible || gate.term != before.term {
             let type: RouterEventType = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
@@ -149,11 +148,11 @@ struct EventReader {
     private func tellScreens(in told: inout CommittedEvents) {
         var concerned: [SessionKey: SceneSession] = [:]
         for gate in told.gates.values {
-            guard let tenant = tenants[gate.key.application], let settings = settings(gate.key.application, told) else {
+            guard let tenant = tenants[gate.key.application], settings(gate.key.application, told) != nil else {
                 continue
             }
             var count = 0
-            tenant.visitPresent(at: gate.key.device, under: settings) { session in
+            tenant.visitPresent(at: gate.key.device) { session in
                 concerned[session.key] = session
                 count += 1
                 return count < RouterLimits.sessionsToldOfGate
@@ -169,9 +168,9 @@ struct EventReader {
 
     /// The session's screen with the changes so far, or before all of them; nil if it stands at no gate.
     private func screen(of session: SceneSession?, _ told: CommittedEvents?) -> ApplicationScreen? {
-        guard let session, let settings = settings(session.key.application, told),
-            let place = session.place(under: settings)
-        else { return nil }
+        guard let session, let settings = settings(session.key.application, told) else { return nil }
+        if session.isInDemo { return .demo }
+        guard let place = session.place(under: settings) else { return nil }
         let gate = told?.gates[place] ?? tenants[place.application]?.gate(of: place.device) ?? OnboardingGate(place)
         return gate.screen(of: session, under: settings)
     }

@@ -43,12 +43,7 @@ extension ApplicationGates {
     /// A session that names no lease was not heard of in time: the gate that it is responsible for passes on. A connection to
     /// its stream is a request that goes on.
     func lapse(_ session: SceneSession, isConnected: Bool, in plan: inout PlanDraft) {
-        guard let settings = application.gates.onboarding, session.isSilent(at: plan.time),
-            let key = session.place(under: settings)
-        else { return }
-        var visit = visit(key, under: settings, in: plan.state)
-        guard visit.gate.state.needsSomebody, visit.gate.responsible == session.key.session else { return }
-        plan.reads += [.application(id), .session(session.key), .gate(key)]
+        guard session.isSilent(at: plan.time), var visit = visit(asResponsible: session, in: &plan) else { return }
         if isConnected {
             var heard = session
             heard.renewLease(at: plan.time)
@@ -57,6 +52,26 @@ extension ApplicationGates {
         visit.passOn(in: tenant, at: plan.time)
         plan.reads += visit.gate.responsible.map { [.session(SessionKey(application: id, session: $0))] } ?? []
         finish(visit, in: &plan)
+    }
+
+    /// The endpoint of a session that names a lease has failed repeatedly: the gate that it is responsible for passes on, if
+    /// a session that is not silent waits. The lease goes on, for it is the session's own word that it is there.
+    func passOn(from session: SceneSession, in plan: inout PlanDraft) {
+        guard var visit = visit(asResponsible: session, in: &plan) else { return }
+        let waiting = visit.present(in: tenant, limit: RouterLimits.sessionsToldOfGate)
+        guard let next = waiting.first(where: { $0.key != session.key && !$0.isSilent(at: plan.time) }) else { return }
+        plan.reads.append(.session(next.key))
+        visit.takeOver(by: next.key.session)
+        finish(visit, in: &plan)
+    }
+
+    /// The gate that waits for a session; nil if none does.
+    private func visit(asResponsible session: SceneSession, in plan: inout PlanDraft) -> GateVisit? {
+        guard let settings = application.gates.onboarding, let key = session.place(under: settings) else { return nil }
+        let visit = visit(key, under: settings, in: plan.state)
+        guard visit.gate.state.needsSomebody, visit.gate.responsible == session.key.session else { return nil }
+        plan.reads += [.application(id), .session(session.key), .gate(key)]
+        return visit
     }
 }
 

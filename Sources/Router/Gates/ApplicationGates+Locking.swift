@@ -45,7 +45,7 @@ extension ApplicationGates {
     /// Whether a session that the plan does not move is in the foreground.
     func isInForeground(_ visit: GateVisit, but moved: [SessionKey: SceneSession?]) -> Bool {
         var found = false
-        tenant.visitPresent(at: visit.gate.key.device, under: visit.settings) { session in
+        tenant.visitPresent(at: visit.gate.key.device) { session in
             if moved[session.key] != nil { return true }
             found = session.foreground(under: visit.settings) != nil
             // Sessions behind it are no closer to the person.

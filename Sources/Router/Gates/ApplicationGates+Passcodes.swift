@@ -10,6 +10,8 @@ package struct PasscodeRequest: Hashable, Sendable {
         case input
         /// Another passcode.
         case change
+        /// Another key of the device, or none.
+        case deviceKey
 
         /// The states of the gate in which the purpose means something.
         fileprivate var states: Set<OnboardingGate.State> {
@@ -17,6 +19,7 @@ package struct PasscodeRequest: Hashable, Sendable {
             case .creation: [.onboarding, .restoring, .opened]
             case .input: [.restoring, .locked]
             case .change: [.restoring, .locked, .opened]
+            case .deviceKey: [.opened]
             }
         }
     }
@@ -28,10 +31,24 @@ package struct PasscodeRequest: Hashable, Sendable {
         case begin
         /// The passcode has been compared; another one takes its place, if one was chosen.
         case finish(PasscodeLock.Trial, PasscodeLock.Verdict, choosing: PasscodeHash?)
+        /// The passcode has been compared; the key takes the place of that of the device, and nil removes that.
+        case exchangeKey(PasscodeLock.Trial, PasscodeLock.Verdict, DeviceKey?)
         /// The key of the device is to stand in for the passcode: a nonce to sign is made of randomness.
         case challenge(nonce: String)
         /// The nonce was signed, and the signature compared with a key.
         case answer(String, by: DeviceKey?, isRight: Bool)
+        /// A token of an issuer is to stand in for the passcode: a nonce that it has to name is made of randomness.
+        case challengeForProof(nonce: String)
+        /// A token was made for the nonce, and its signature verified with a key; nil if that failed.
+        case prove(ProofClaims, verifiedWith: ProofKey?)
+
+        /// The trial that it ends; nil if it ends none.
+        fileprivate var trial: PasscodeLock.Trial? {
+            switch self {
+            case .finish(let trial, _, _), .exchangeKey(let trial, _, _): trial
+            case .create, .begin, .challenge, .answer, .challengeForProof, .prove: nil
+            }
+        }
     }
 
     /// The session that speaks, and its purpose.
@@ -63,7 +80,11 @@ package struct PasscodeRequest: Hashable, Sendable {
 package struct PasscodePlace: Hashable, Sendable {
     package let key: GateKey
     package let policy: PasscodePolicy
+    /// The issuers whose tokens stand in for the passcode.
+    package let issuers: [ProofIssuer]
     let settings: OnboardingSettings
+
+    package var prompts: PromptTexts { settings.prompts }
 }
 
 /// The result of a request.
@@ -74,6 +95,8 @@ package enum PasscodeResult: Hashable, Sendable {
     case challenge(DeviceChallenge)
     /// Whether the device has shown that it is there.
     case answered(Bool)
+    /// The proof of an issuer, or the check that its token has not passed.
+    case proof(Result<UnlockProof, ProofFault>)
 }
 
 extension Tenant {
@@ -89,7 +112,7 @@ extension Tenant {
         guard let session = sessions[speaker.session.session] else { throw .unknownSession(speaker.session) }
         guard let key = session.place(under: settings) else { throw .notAtGate(speaker.session) }
         do { try gate(of: key.device).admit(speaker.claim, in: speaker.purpose.states) } catch { throw .gate(error) }
-        return PasscodePlace(key: key, policy: policy, settings: settings)
+        return PasscodePlace(key: key, policy: policy, issuers: gates.issuers, settings: settings)
     }
 }
 
@@ -98,7 +121,7 @@ extension ApplicationGates {
         let place: PasscodePlace
         do throws(Refusal) {
             place = try tenant.passcodePlace(of: request.speaker)
-            if case .finish(let trial, _, _) = request.step {
+            if let trial = request.step.trial {
                 if trial.key != place.key { throw .passcode(.staleTrial) }
             } else {
                 try checkForeground(of: request.speaker.session, at: place)
@@ -117,11 +140,12 @@ extension ApplicationGates {
         var visit = visit(place.key, under: place.settings, in: state)
         var lock = lock(place.key, in: state)
         do throws(PasscodeLock.Refusal) {
-            let result = try perform(request, lock: &lock, under: place.policy, at: plan.time)
+            let result = try perform(request, lock: &lock, at: place, for: visit.gate.onboardingID, at: plan.time)
             plan.reply = .passcode(result, visit.gate)
             if lock != tenant.lock(of: place.key.device) { plan.changes.append(.putPasscodeLock(lock)) }
             switch result {
             case .outcome(.right), .answered(true): open(&visit, for: request.speaker.claim)
+            case .proof(.success(let proof)): open(&visit, for: request.speaker.claim, by: proof)
             case .outcome(.exhausted): reset(&visit)
             default: break
             }
@@ -144,9 +168,10 @@ extension ApplicationGates {
     }
 
     private func perform(
-        _ request: PasscodeRequest, lock: inout PasscodeLock, under policy: PasscodePolicy, at now: Timestamp
+        _ request: PasscodeRequest, lock: inout PasscodeLock, at place: PasscodePlace, for person: String?,
+        at now: Timestamp
     ) throws(PasscodeLock.Refusal) -> PasscodeResult {
-        let term = request.speaker.term
+        let (term, policy) = (request.speaker.term, place.policy)
         switch request.step {
         case .create(let hash, let deviceKey):
             // Another session began to take the person on, and did not come to the end.
@@ -156,16 +181,30 @@ extension ApplicationGates {
         case .begin: return .trial(try lock.begin(under: policy, at: now))
         case .finish(let trial, let verdict, let chosen):
             return .outcome(try lock.finish(trial, verdict, choosing: chosen, term: term, under: policy, at: now))
+        case .exchangeKey(let trial, let verdict, let key):
+            return .outcome(try lock.exchangeKey(key, trial, verdict, term: term, under: policy, at: now))
         case .challenge(let nonce):
             return .challenge(try lock.challenge(nonce, term: term, under: policy, at: now))
         case .answer(let text, let signer, let isRight):
             return .answered(
                 try lock.answer(text, by: signer, isRight: isRight, term: term, under: policy, at: now))
+        case .challengeForProof(let nonce):
+            return .challenge(
+                try lock.challengeForProof(nonce, term: term, under: policy, of: place.issuers, at: now))
+        case .prove(let claims, let verified):
+            return .proof(
+                try lock.prove(
+                    claims, verifiedWith: verified, for: person, term: term, under: policy, of: place.issuers, at: now))
         }
     }
 
-    /// The passcode was right: a locked gate opens. A gate that restores goes on when the client says so.
-    private func open(_ visit: inout GateVisit, for claim: OnboardingGate.Claim) {
+    /// The passcode was right, or something stood in for it: a locked gate opens. A gate that restores goes on when the client
+    /// says so.
+    ///
+    /// - Parameter proof: The outside proof that stood in.
+    private func open(_ visit: inout GateVisit, for claim: OnboardingGate.Claim, by proof: UnlockProof? = nil) {
+        guard !visit.gate.isOpen else { return }
+        visit.gate.keep(proof)
         guard visit.gate.state == .locked else { return }
         visit.actions += (try? visit.gate.handle(.unlock(claim))) ?? []
     }
@@ -178,7 +217,7 @@ extension ApplicationGates {
     /// Ends the trial of a session that has no say any more, so that the next trial need not wait. The session is not told
     /// its outcome, and the try stays counted.
     private func abandon(_ request: PasscodeRequest, in plan: inout PlanDraft) {
-        guard case .finish(let trial, _, _) = request.step, trial.key.application == id else { return }
+        guard let trial = request.step.trial, trial.key.application == id else { return }
         plan.reads += [.application(id), .gate(trial.key)]
         var lock = tenant.lock(of: trial.key.device)
         guard lock.abandon(trial, at: plan.time) else { return }
@@ -188,13 +227,15 @@ extension ApplicationGates {
     // MARK: Onboarding
 
     /// The refusal of a reset that a session asks for; nil if it may. A person who has found a device that asks for a
-    /// passcode types that first, or asks an operator.
+    /// passcode types that first, or asks an operator. A gate that is not opened keeps the term of the person who has left,
+    /// and no passcode was typed since.
     func resetRefusal(of request: GateRequest, at gate: OnboardingGate) -> Refusal? {
         guard case .report(.reset(asOperator: false), by: _, term: gate.term) = request, !gate.isOpen,
             application.gates.passcode != nil
         else { return nil }
         let lock = tenant.lock(of: gate.key.device)
-        let isProtected = lock.hash != nil && !isLeftOver(lock) && lock.provenTerm != gate.term
+        let isProven = gate.state != .notOpened && lock.provenTerm == gate.term
+        let isProtected = lock.hash != nil && !isLeftOver(lock) && !isProven
         return isProtected ? .passcode(.required) : nil
     }
 

@@ -24,6 +24,16 @@ extension ApplicationGates {
             visit.left(session, in: tenant)
             visits[before] = visit
         }
+        let isChanged = state.application != nil && settings != known
+        if isChanged {
+            plan.reads.append(.gates(id))
+            // Before sessions come with the plan, which the tenant does not know yet.
+            for gate in tenant.gates.all {
+                var visit = visit(gate.key)
+                visit.settle(in: tenant)
+                visits[gate.key] = visit
+            }
+        }
         for (_, before, after, place) in moves {
             guard let after, let place, before != place else { continue }
             var visit = visit(place)
@@ -45,11 +55,9 @@ extension ApplicationGates {
             visit.takeOver(by: session)
             visits[place] = visit
         }
-        if state.application != nil, settings != known {
-            plan.reads.append(.gates(id))
+        if isChanged {
             for gate in tenant.gates.all {
                 var visit = visit(gate.key)
-                visit.settle(in: tenant)
                 visit.passOn(in: tenant, at: plan.time)
                 visits[gate.key] = visit
             }

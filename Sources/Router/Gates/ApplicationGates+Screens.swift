@@ -38,9 +38,11 @@ extension ApplicationGates {
     ) -> [(before: SceneSession, after: SceneSession)] {
         var concerned: [(before: SceneSession, after: SceneSession)] = []
         func add(_ before: SceneSession, _ after: SceneSession) {
-            let stays = [before, after].allSatisfy {
-                $0.activationState != .unattached && $0.disabled == nil && $0.discardedAt == nil
-            }
+            let stays =
+                !after.takesNoPart
+                && [before, after].allSatisfy {
+                    $0.activationState != .unattached && !$0.isGone && $0.discardedAt == nil
+                }
             if stays { concerned.append((before, after)) }
         }
         if gates.onboarding != application.gates.onboarding {
@@ -48,9 +50,19 @@ extension ApplicationGates {
                 if let after = state.after(session) { add(session, after) }
                 return concerned.count < RouterLimits.sessionsToldOfGate
             }
-        } else if let settings = gates.onboarding {
-            for (key, after) in state.sessions {
-                guard let before = tenant.sessions[key.session], let after else { continue }
+        }
+        for (key, after) in state.sessions {
+            guard let after else { continue }
+            guard let before = tenant.sessions[key.session], before.activationState != .unattached else {
+                // A scene that connects shows the application until it is told otherwise.
+                var shown = after
+                shown.activationState = .foregroundInactive
+                if gates.onboarding?.coversInBackground == true, !after.isInForeground { add(shown, after) }
+                continue
+            }
+            if before.isInDemo {
+                add(before, after)
+            } else if let settings = gates.onboarding, gates.onboarding == application.gates.onboarding {
                 let isCoveredAnew = settings.coversInBackground && before.isInForeground != after.isInForeground
                 if before.device != after.device || isCoveredAnew { add(before, after) }
             }

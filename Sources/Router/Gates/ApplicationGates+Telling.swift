@@ -16,11 +16,7 @@ extension ApplicationGates {
         case .hideApplicationScreens: plan.tell(waiting, .hideApplicationScreen, gate, in: tenant)
         case .hideApplicationScreen(let session):
             plan.tell(waiting.filter { $0.key.session == session }, .hideApplicationScreen, gate, in: tenant)
-        case .showApplicationScreens:
-            let others = bystanders(at: gate.key).compactMap(state.after)
-            // The gate does not miss them: a session that leaves in the same transaction must not be told any more.
-            plan.reads += others.map { .session($0.key) }
-            plan.tell(attending + others, .showApplicationScreen, gate, in: tenant)
+        case .showApplicationScreens: plan.tell(attending, .showApplicationScreen, gate, in: tenant)
         case .showProgress:
             for session in waiting { supersedeProgress(of: session.key, in: &plan) }
             plan.tell(waiting, .showProgressScreen, gate, in: tenant)
@@ -28,17 +24,6 @@ extension ApplicationGates {
             wipe(at: gate.key, in: &plan)
             forget(lock(gate.key, in: plan.state), in: &plan)
         }
-    }
-
-    /// Connected sessions that take no part in demo mode: they may have been told to hide before it began.
-    private func bystanders(at key: GateKey) -> [SceneSession] {
-        guard let settings = application.gates.onboarding, settings.demoConfiguration != nil else { return [] }
-        var found: [SceneSession] = []
-        tenant.visitConnected(at: key.device) { session in
-            if session.device == key.device, !settings.involves(session) { found.append(session) }
-            return found.count < RouterLimits.sessionsToldOfGate
-        }
-        return found.sorted { $0.creationSequence < $1.creationSequence }
     }
 
     private func announce(

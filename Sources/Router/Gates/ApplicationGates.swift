@@ -11,6 +11,7 @@ import RouterPlugin
 //     ApplicationGates+Unlocking    passcodes of an application that has none any more
 //     ApplicationGates+Screens      screens that change without their gate
 //     ApplicationGates+Forgetting   notifications for a person who has gone
+//     ApplicationGates+Demo         sessions that show the demo
 
 /// Plans the gates of one application. It sees the application's tenant and lanes, and adds to a draft.
 struct ApplicationGates {
@@ -28,7 +29,9 @@ struct ApplicationGates {
         plan.reads.append(.application(id))
         let key: GateKey
         if let speaker = request.speaker {
-            guard let session = tenant.sessions[speaker.session] else { return plan.refuse(.unknownSession(speaker)) }
+            guard var session = tenant.sessions[speaker.session] else { return plan.refuse(.unknownSession(speaker)) }
+            if case .showDemo = request { return showDemo(at: session, under: settings, in: &plan) }
+            if case .open = request, session.isInDemo { session = endDemo(at: session, in: &plan) }
             guard let place = session.place(under: settings) else { return plan.refuse(.notAtGate(speaker)) }
             key = place
             plan.reads.append(.session(speaker))
@@ -46,14 +49,10 @@ struct ApplicationGates {
             plan.reply = .gate(visit.gate)
             return finish(visit, in: &plan)
         }
-        if case .open = request, visit.gate.state == .notOpened, !settings.isConfigured,
-            visit.gate.configuration == nil
-        {
-            return plan.refuse(.gate(.notConfigured))
-        }
-        if let refusal = personRefusal(of: request, at: visit.gate) { return plan.refuse(refusal) }
         let refusal =
-            passcodeRefusal(of: request, at: visit.gate) ?? resetRefusal(of: request, at: visit.gate)
+            configurationRefusal(of: request, at: visit.gate, under: settings)
+            ?? personRefusal(of: request, at: visit.gate) ?? passcodeRefusal(of: request, at: visit.gate)
+            ?? resetRefusal(of: request, at: visit.gate)
             ?? lockRefusal(of: request, at: visit.gate)
         if let refusal { return plan.refuse(refusal) }
         do {
@@ -67,6 +66,23 @@ struct ApplicationGates {
         let hasFailed = visit.known.state == .onboarding && visit.gate.state == .notOpened
         if hasFailed || visit.gate.isOpen && isLeftOver(lock) { forget(lock, in: &plan) }
         finish(visit, in: &plan)
+    }
+
+    /// The refusal of a request that begins to open the gate of a device, or opens it, if the device is not configured; nil
+    /// otherwise. The configuration may have gone meanwhile, and after a reset a session follows without a request to open.
+    private func configurationRefusal(
+        of request: GateRequest, at gate: OnboardingGate, under settings: OnboardingSettings
+    ) -> Refusal? {
+        guard !settings.isConfigured, gate.configuration == nil else { return nil }
+        let isRefused =
+            switch request {
+            case .open: gate.state == .notOpened
+            case .report(.succeed, by: let session, term: let term):
+                (gate.state == .onboarding || gate.state == .restoring)
+                    && gate.isCurrent(OnboardingGate.Claim(session.session, term: term))
+            default: false
+            }
+        return isRefused ? .gate(.notConfigured) : nil
     }
 
     /// The refusal of a restoration that names another person than the one of the gate; nil if it does not.
@@ -93,7 +109,7 @@ struct ApplicationGates {
         // The person is where the application was locked.
         case .lock(by: let session): return .lock(by: session.session, next: nil)
         case .lockDevice: return .lock(by: nil, next: visit.best(in: tenant))
-        case .configure: preconditionFailure("A configuration is no event of a gate.")
+        case .configure, .showDemo: preconditionFailure("A request that is no event of a gate.")
         case .report(let report, by: let session, term: let term):
             let claim = OnboardingGate.Claim(session.session, term: term)
             switch report {

@@ -4,6 +4,8 @@ package import RouterPlugin
 package enum GateRequest: Sendable {
     /// A session wants the application to be used.
     case open(SessionKey)
+    /// A session wants to show the demo.
+    case showDemo(SessionKey)
     /// The responsible session reports on its task.
     case report(Report, by: SessionKey, term: Int64)
     /// An operator lets everything begin from the start.
@@ -27,7 +29,8 @@ package enum GateRequest: Sendable {
 
     package var application: ApplicationID {
         switch self {
-        case .open(let session), .report(_, by: let session, term: _), .lock(by: let session): session.application
+        case .open(let session), .showDemo(let session), .report(_, by: let session, term: _), .lock(by: let session):
+            session.application
         case .reset(let key), .lockDevice(let key), .configure(let key, _): key.application
         }
     }
@@ -35,7 +38,8 @@ package enum GateRequest: Sendable {
     /// The session that speaks; nil for an operator.
     package var speaker: SessionKey? {
         switch self {
-        case .open(let session), .report(_, by: let session, term: _), .lock(by: let session): session
+        case .open(let session), .showDemo(let session), .report(_, by: let session, term: _), .lock(by: let session):
+            session
         case .reset, .lockDevice, .configure: nil
         }
     }

@@ -5,11 +5,23 @@ package struct GateSettings: Hashable, Sendable {
     package var onboarding: OnboardingSettings?
     /// The policy for passcodes; nil if the application has none. Passcodes require onboarding.
     package var passcode: PasscodePolicy?
+    /// The issuers whose tokens stand in for the passcode.
+    package var issuers: [ProofIssuer] {
+        get { rareIssuers[[]] }
+        set { rareIssuers[[]] = newValue }
+    }
+    private var rareIssuers: RareValue<[ProofIssuer]>
 
-    package init(onboarding: OnboardingSettings? = nil, passcode: PasscodePolicy? = nil) {
+    package init(
+        onboarding: OnboardingSettings? = nil, passcode: PasscodePolicy? = nil, issuers: [ProofIssuer] = []
+    ) {
         self.onboarding = onboarding
         self.passcode = passcode
+        rareIssuers = RareValue(issuers, unless: [])
     }
+
+    /// The texts for people.
+    package var prompts: PromptTexts { onboarding?.prompts ?? PromptTexts() }
 }
 
 /// Settings for the onboarding of people by an application.
@@ -17,30 +29,37 @@ package struct OnboardingSettings: Hashable, Sendable {
     /// Whether the application has everything that onboarding needs, such as its servers; if not, each device has to be
     /// configured first, and its gate does not open before.
     package var isConfigured: Bool
-    /// The scene configuration whose sessions alone participate in demo mode; nil outside demo mode.
-    package var demoConfiguration: String?
+    /// The scene configuration that a session has while it shows the demo; nil if the application has no demo.
+    package var demoConfiguration: String? {
+        get { texts[Texts()].demoConfiguration }
+        set { texts[Texts()].demoConfiguration = newValue }
+    }
     /// Whether the end of the last scene counts as the end of a process, so that a returning person is restored.
     package var closesWithLastScene: Bool
     /// Whether scenes in the background of an open application are covered.
     package var coversInBackground: Bool
     /// Whether notifications that wait for a gate when it is reset are kept for the next person.
     package var keepsHeldOnReset: Bool
-    package var prompts: PromptTexts
+    package var prompts: PromptTexts {
+        get { texts[Texts()].prompts }
+        set { texts[Texts()].prompts = newValue }
+    }
+    private var texts: RareValue<Texts>
+
+    /// The settings that few applications have: one word in the copies of an application.
+    private struct Texts: Hashable, Sendable {
+        var demoConfiguration: String?
+        var prompts = PromptTexts()
+    }
 
     package init(
         isConfigured: Bool = true, demoConfiguration: String? = nil, closesWithLastScene: Bool = false,
         coversInBackground: Bool = false, keepsHeldOnReset: Bool = false, prompts: PromptTexts = PromptTexts()
     ) {
         self.isConfigured = isConfigured
-        self.demoConfiguration = demoConfiguration
         self.closesWithLastScene = closesWithLastScene
         self.coversInBackground = coversInBackground
         self.keepsHeldOnReset = keepsHeldOnReset
-        self.prompts = prompts
-    }
-
-    /// Whether a session participates in opening the gate.
-    package func involves(_ session: SceneSession) -> Bool {
-        demoConfiguration.map { $0.isSame(as: session.configuration) } ?? true
+        texts = RareValue(Texts(demoConfiguration: demoConfiguration, prompts: prompts), unless: Texts())
     }
 }

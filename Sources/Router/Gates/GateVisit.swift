@@ -26,7 +26,7 @@ struct GateVisit {
     /// The sessions that are present before the plan and stay, best first.
     func present(in tenant: Tenant, limit: Int) -> [SceneSession] {
         var present: [SceneSession] = []
-        tenant.visitPresent(at: gate.key.device, under: settings) { session in
+        tenant.visitPresent(at: gate.key.device) { session in
             if !gone.contains(session.key.session) { present.append(session) }
             return present.count < limit
         }

@@ -35,6 +35,8 @@ package struct OnboardingGate: Hashable, Sendable {
         case locked
         /// All data about the person is being deleted. Can transition to: notOpened, onboarding.
         case resetting
+        /// A session in demo mode is told that its gate is in this state. No gate is.
+        case demo
 
         /// Whether the gate waits for an action of a session.
         package var needsSomebody: Bool { isFlow || self == .locked }
@@ -112,6 +114,8 @@ package struct OnboardingGate: Hashable, Sendable {
         case notConfigured
         /// The person who is restored is another one than the one who was onboarded.
         case otherPerson(String)
+        /// The application offers no demo.
+        case noDemo
     }
 
     package let key: GateKey
@@ -127,7 +131,17 @@ package struct OnboardingGate: Hashable, Sendable {
     /// operation that was reported last comes last.
     package private(set) var operations: [ProgressReport]
     /// The last failure of a flow; nil since a flow has succeeded or begun anew.
-    package private(set) var failure: GateFailure?
+    package private(set) var failure: GateFailure? {
+        get { history[History()].failure }
+        set { history[History()].failure = newValue }
+    }
+    /// The outside proof by which the gate was unlocked, or by which the person is restored; nil if it was none, and once
+    /// another session has become responsible.
+    package private(set) var proof: UnlockProof? {
+        get { history[History()].proof }
+        set { history[History()].proof = newValue }
+    }
+    private var history = RareValue(History(), unless: History())
     /// The last notification for the person from before the latest reset: notifications that wait, up to this one, end,
     /// and are not shown to the next person. Nil if none was to end with a reset.
     package private(set) var forgottenThrough: NotificationSequence?
@@ -144,7 +158,8 @@ package struct OnboardingGate: Hashable, Sendable {
     package init(
         _ key: GateKey, state: State, responsible: SessionID?, term: Int64, onboardingID: String?,
         progress: ProgressReport?, forgottenThrough: NotificationSequence? = nil,
-        configuration: JSONDocument? = nil, operations: [ProgressReport]? = nil, failure: GateFailure? = nil
+        configuration: JSONDocument? = nil, operations: [ProgressReport]? = nil, failure: GateFailure? = nil,
+        proof: UnlockProof? = nil
     ) {
         self.key = key
         self.state = state
@@ -152,9 +167,9 @@ package struct OnboardingGate: Hashable, Sendable {
         self.term = term
         self.onboardingID = onboardingID
         self.operations = operations ?? progress.map { [$0] } ?? []
-        self.failure = failure
         self.forgottenThrough = forgottenThrough
         self.configuration = configuration
+        history = RareValue(History(failure: failure, proof: proof), unless: History())
     }
 
     /// The report that came last.
@@ -168,6 +183,11 @@ package struct OnboardingGate: Hashable, Sendable {
         var gate = self
         (gate.forgottenThrough, gate.configuration) = (nil, nil)
         return gate
+    }
+
+    /// The gate as a session in demo mode is told of it: nothing of the person there.
+    var inDemo: OnboardingGate {
+        OnboardingGate(key, state: .demo, responsible: nil, term: term, onboardingID: nil, progress: nil)
     }
 
     /// The gate as it shows itself while its application has none.
@@ -244,6 +264,9 @@ package struct OnboardingGate: Hashable, Sendable {
 
     mutating func configure(_ configuration: JSONDocument?) { self.configuration = configuration }
 
+    /// Keeps the proof of the person at the gate; nil if the person has typed the passcode, or the device has answered.
+    mutating func keep(_ proof: UnlockProof?) { self.proof = proof }
+
     // MARK: Presence
 
     private mutating func connected(_ session: SessionID) -> [Action] {
@@ -268,6 +291,7 @@ package struct OnboardingGate: Hashable, Sendable {
         self.state = state
         responsible = session
         operations = []
+        proof = nil
         if session != nil { term += 1 }
         return [.announceResponsible, .hideApplicationScreens]
     }
@@ -285,6 +309,7 @@ package struct OnboardingGate: Hashable, Sendable {
         state = .notOpened
         responsible = nil
         operations = []
+        proof = nil
         return [.announceResponsible, .hideApplicationScreens]
     }
 
@@ -307,6 +332,14 @@ package struct OnboardingGate: Hashable, Sendable {
         try check(claim.term)
         guard isRightState else { throw .wrongState(state) }
         guard claim.session == responsible else { throw .notResponsible(responsible) }
+    }
+}
+
+extension OnboardingGate {
+    /// The parts that few gates have, and only for a time.
+    private struct History: Hashable, Sendable {
+        var failure: GateFailure?
+        var proof: UnlockProof?
     }
 }
 
@@ -334,6 +367,8 @@ package enum ApplicationScreen: String, CaseIterable, Hashable, Sendable {
     case onboarding
     /// A picture in place of the application: another session is responsible, or the scene is out of sight and covered.
     case screenshot
+    /// The demo, whatever the gate does.
+    case demo
 }
 
 extension OnboardingGate {
@@ -345,6 +380,7 @@ extension OnboardingGate {
 
     /// The content of the screen of a session at this gate, as it stands.
     func screen(of session: SceneSession, under settings: OnboardingSettings) -> ApplicationScreen {
+        if session.isInDemo { return .demo }
         let screen = screen(of: session.key.session)
         return screen == .app && settings.coversInBackground && !session.isInForeground ? .screenshot : screen
     }

@@ -1,8 +1,8 @@
 import RouterPlugin
 
-/// A text element of the welcome screen.
+/// A text for people, on the welcome screen or on a screen of a passcode.
 package enum Prompt: String, CaseIterable, Hashable, Sendable {
-    /// The headline.
+    /// The headline of the welcome screen.
     case title
     /// The text below the headline.
     case message
@@ -15,6 +15,36 @@ package enum Prompt: String, CaseIterable, Hashable, Sendable {
     /// The text that waiting sessions show.
     case switchWindow
 
+    /// The text above the entry of a first passcode.
+    case createPasscode
+    /// The text above its second entry.
+    case confirmPasscode
+    /// The text above the entry of the passcode.
+    case enterPasscode
+    /// The text above the entry of the present passcode, before another one is chosen.
+    case changePasscode
+    /// The text above the entry of that other one.
+    case newPasscode
+    /// The label for the key of the device.
+    case useDeviceKey
+
+    /// The message of a wrong passcode.
+    case invalidPasscode
+    /// The message of two entries that differ.
+    case failedToMatch
+    /// The message of a change that leaves the passcode as it is.
+    case passcodeUnchanged
+    // The messages of the policy's rules, named as they are.
+    case minLength, isDigitsOnly, hasDigit, hasUpper, hasLower, hasSpecial, minUniqueChars
+
+    /// The texts of the welcome screen.
+    package static let welcome: [Prompt] = [.title, .message, .start, .demo, .configure, .switchWindow]
+    /// The texts of the screens of a passcode, and the messages there.
+    package static let passcode: [Prompt] = allCases.filter { !welcome.contains($0) }
+
+    /// The place of a number in the message of a rule.
+    package static let minimumPlace = "{minimum}"
+
     /// The text used if the application provides none.
     package var standardText: String {
         switch self {
@@ -24,6 +54,22 @@ package enum Prompt: String, CaseIterable, Hashable, Sendable {
         case .demo: "Try the demo"
         case .configure: "Set up the application first."
         case .switchWindow: "Go on in the other window."
+        case .createPasscode: "Choose a passcode."
+        case .confirmPasscode: "Enter the passcode again."
+        case .enterPasscode: "Enter your passcode."
+        case .changePasscode: "Enter your present passcode."
+        case .newPasscode: "Choose a new passcode."
+        case .useDeviceKey: "Use the key of this device."
+        case .invalidPasscode: "The passcode is wrong."
+        case .failedToMatch: "The two passcodes are not the same."
+        case .passcodeUnchanged: "The new passcode is the present one."
+        case .minLength: "The passcode must have at least {minimum} characters."
+        case .isDigitsOnly: "The passcode must have digits only."
+        case .hasDigit: "The passcode must have a digit."
+        case .hasUpper: "The passcode must have an upper-case letter."
+        case .hasLower: "The passcode must have a lower-case letter."
+        case .hasSpecial: "The passcode must have a character that is neither a letter nor a number."
+        case .minUniqueChars: "The passcode must have at least {minimum} different characters."
         }
     }
 }
@@ -51,17 +97,20 @@ package struct PromptTexts: Hashable, Sendable {
         self.entries = entries
     }
 
-    /// The text in a language; failing that, in the language that it is a variety of; failing that, the standard text.
+    /// The text in the first of the languages that has one; a language that has none falls back to the one that it is a
+    /// variety of. Failing all, the standard text.
     ///
-    /// - Parameter language: A language tag; nil selects the standard text.
-    package func text(of prompt: Prompt, in language: String?) -> String {
-        var tag = language?.lowercased() ?? ""
-        while !tag.isEmpty {
-            if let entry = entries.first(where: { $0.prompt == prompt && $0.language.isSame(as: tag) }) {
-                return entry.text
+    /// - Parameter languages: Language tags, the best one first.
+    package func text(of prompt: Prompt, in languages: [String]) -> String {
+        for language in languages {
+            var tag = language.lowercased()
+            while !tag.isEmpty {
+                if let entry = entries.first(where: { $0.prompt == prompt && $0.language.isSame(as: tag) }) {
+                    return entry.text
+                }
+                // RFC 4647, section 3.4: lookup drops one subtag at a time, from the end.
+                tag = tag.lastIndex(of: "-").map { String(tag[..<$0]) } ?? ""
             }
-            // RFC 4647, section 3.4: lookup drops one subtag at a time, from the end.
-            tag = tag.lastIndex(of: "-").map { String(tag[..<$0]) } ?? ""
         }
         return prompt.standardText
     }

@@ -49,8 +49,8 @@ package struct CallOutHealth: Hashable, Sendable {
         consecutiveFaults += 1
         isQuarantined = isQuarantined || consecutiveFaults >= quarantineAfter
         guard consecutiveFaults >= Self.patience else { return }
-        let doublings = min(consecutiveFaults - Self.patience, 16)
-        let wait = min(Self.lastWaitMilliseconds, Self.firstWaitMilliseconds << doublings)
+        let wait = RetryPolicy.doubled(
+            Self.firstWaitMilliseconds, times: consecutiveFaults - Self.patience, atMost: Self.lastWaitMilliseconds)
         openUntil = now.advanced(byMilliseconds: wait)
     }
 

@@ -5,16 +5,22 @@ package struct RemoteQuestion: Sendable {
     package let notification: NotificationView
     /// Best first, those that prefer before those that can.
     package let candidates: [Candidate]
+    /// Whether the rules have a verdict on every candidate, as for a broadcast; otherwise the best ones may suffice.
+    package let isAboutAll: Bool
 
-    package init(_ notification: NotificationView, _ candidates: [Candidate]) {
+    package init(_ notification: NotificationView, _ candidates: [Candidate], isAboutAll: Bool = false) {
         self.notification = notification
         self.candidates = candidates
+        self.isAboutAll = isAboutAll
     }
 
     /// - Parameters:
     ///   - limit: The greatest number of candidates.
     ///   - work: The steps of a try. If it is unfinished afterwards, there may be further and better candidates.
-    package init(about notification: NotificationView, in tenant: Tenant, limit: Int, _ work: inout DecisionWork) {
+    package init(
+        about notification: NotificationView, in tenant: Tenant, limit: Int, isAboutAll: Bool = false,
+        _ work: inout DecisionWork
+    ) {
         var candidates: [Candidate] = []
         var seen: Set<SessionID> = []
         let query = RegistryQuery(for: notification, under: tenant.application.routing)
@@ -26,7 +32,33 @@ package struct RemoteQuestion: Sendable {
                 return candidates.count < limit
             }
         }
-        self.init(notification, candidates)
+        self.init(notification, candidates, isAboutAll: isAboutAll)
+    }
+}
+
+extension RemoteQuestion {
+    /// The question about a request.
+    ///
+    /// - Parameters:
+    ///   - limit: The greatest number of candidates, unless it is for every session that can have it.
+    ///   - work: The steps of a try. If it is unfinished afterwards, there may be further and better candidates.
+    package init(about request: AcceptRequest, in tenant: Tenant, limit: Int, _ work: inout DecisionWork) {
+        let view = request.view
+        switch request.broadcast {
+        case nil: self.init(about: view, in: tenant, limit: limit, &work)
+        case .all: self.init(aboutAll: view, in: tenant, &work)
+        case .only(let id, of: _):
+            let found = tenant.participant(id).flatMap { session in
+                tenant.tier(of: session, for: view).map { session.candidate(in: $0.tier) }
+            }
+            self.init(view, found.map { [$0] } ?? [])
+        }
+    }
+
+    /// The question about the notifications of a broadcast.
+    package init(aboutAll notification: NotificationView, in tenant: Tenant, _ work: inout DecisionWork) {
+        let limit = RouterLimits.broadcastSessions
+        self.init(about: notification, in: tenant, limit: limit, isAboutAll: true, &work)
     }
 }
 
@@ -84,10 +116,21 @@ extension Chooser {
     /// A session that a rule vetoed stays vetoed, and the chosen session stays accepted. At the end of a hold or a gate the
     /// other sessions are accepted, because the rule has let the notification wait, or a session that the rule chose is chosen
     /// again; otherwise they get what the rule's setting gives to a missing answer. A missing answer stays missing.
-    func keptAnswers(of decision: Decision, isHeld: Bool) -> RuleAnswers? {
+    ///
+    /// - Parameter bound: The one session that may have the notification, as one of a broadcast: it stays accepted, also by a
+    ///   rule that has given no answer, unless the rule has vetoed it.
+    func keptAnswers(of decision: Decision, isHeld: Bool, for bound: SessionID? = nil) -> RuleAnswers? {
         guard ruleSet.hasRemoteRules else { return nil }
         var byRule: [PluginID: RuleAnswer] = [:]
         for rule in remoteRules {
+            if let bound {
+                // A decision for the session has none, whatever it says about earlier ones.
+                let refusal =
+                    decision.session == bound
+                    ? nil : decision.vetoes.last { $0.rule == rule.id && $0.session == bound }
+                byRule[rule.id] = refusal.map(Self.answer) ?? .kept([bound: .accept], others: nil)
+                continue
+            }
             let own = decision.vetoes.filter { $0.rule == rule.id }
             var verdicts: [SessionID: RoutingVerdict] = [:]
             for veto in own where veto.session != .every && !RemoteRule.isLack(veto.reason) {
@@ -104,6 +147,12 @@ extension Chooser {
             byRule[rule.id] = .kept(verdicts, others: others)
         }
         return RuleAnswers(byRule)
+    }
+
+    /// The answer that gives a veto of the only receiver again.
+    private static func answer(giving veto: Veto) -> RuleAnswer {
+        RemoteRule.fault(in: veto.reason).map { .fault($0) }
+            ?? .kept([veto.session: .veto(reason: veto.reason)], others: nil)
     }
 }
 

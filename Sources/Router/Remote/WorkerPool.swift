@@ -158,8 +158,8 @@ package struct WorkerPool: Sendable {
         let forgiven = lastFault.map { ($0.milliseconds - now.milliseconds) / limits.forgivenessMilliseconds } ?? 0
         recentFaults = max(0, recentFaults + Int(clamping: forgiven)) + 1
         lastFault = now
-        let doublings = min(recentFaults - 1, 16)
-        let wait = min(limits.lastBackOffMilliseconds, limits.firstBackOffMilliseconds << doublings)
+        let wait = RetryPolicy.doubled(
+            limits.firstBackOffMilliseconds, times: recentFaults - 1, atMost: limits.lastBackOffMilliseconds)
         slots[worker.place].phase = .backingOff(until: now.advanced(byMilliseconds: wait))
         return actions
     }

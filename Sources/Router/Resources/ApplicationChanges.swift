@@ -8,6 +8,7 @@ struct ApplicationChanges {
 
     func put(_ draft: ApplicationDraft, in plan: inout PlanDraft) {
         let existing = tenant?.application
+        if let place = changedKeys(of: draft, at: plan.time) { return plan.refuse(.signingKeysChanged(place)) }
         var application = draft.application
         application.delegate = draft.delegate?.resolved(replacing: existing?.delegate, at: plan.time)
         application.manifest.sceneConfigurations = application.manifest.sceneConfigurations.map { configuration in
@@ -16,17 +17,58 @@ struct ApplicationChanges {
             configuration.endpoint = draft.endpoints[configuration.name]?.resolved(replacing: known, at: plan.time)
             return configuration
         }
-        let lost = tenant?.sessions.values.first { session in
+        let ended = endedDemos(under: application)
+        // A session in demo mode needs the endpoint to which it returns, too.
+        let returnedFromDemos = (tenant?.demos(on: nil) ?? []).map(\.afterDemo)
+        func isLost(_ session: SceneSession) -> Bool {
             session.endpoint == nil && !session.awaitsConfiguration
                 && application.manifest.configuration(named: session.configuration)?.endpoint == nil
         }
-        if let lost { return plan.refuse(.configurationInUse(lost.configuration)) }
+        let lost = tenant?.sessions.values.first { isLost($0) && (ended.isEmpty || ended[$0.key] == nil) }
+        if let lost = lost ?? returnedFromDemos.first(where: isLost) {
+            return plan.refuse(.configurationInUse(lost.configuration))
+        }
+        if let demo = application.gates.onboarding?.demoConfiguration, existing?.isDemo(demo) != true,
+            tenant?.sessions.values.contains(where: { $0.configuration.isSame(as: demo) && !$0.isInDemo }) == true
+                || returnedFromDemos.contains(where: { $0.configuration.isSame(as: demo) })
+        {
+            return plan.refuse(.demoInUse(demo))
+        }
         if existing != application { plan.changes.append(.putApplication(application)) }
         plan.reply = .application(application, created: existing == nil)
         plan.reads += [.application(application.id), .sessions(application.id)]
         guard let tenant else { return }
+        for (key, session) in ended.sorted(by: { $0.key < $1.key }) {
+            plan.changes.append(.putSession(session))
+            plan.reads.append(.session(key))
+            if let known = tenant.sessions[key.session] { lanes.follow(session, from: known, in: tenant, &plan) }
+        }
         enable(sessionsMovedBy: application, in: tenant, &plan)
         follow(application, from: tenant, &plan)
+    }
+
+    /// The first endpoint of a draft that has other keys than the client has read; nil if there is none.
+    private func changedKeys(of draft: ApplicationDraft, at now: Timestamp) -> EndpointPlace? {
+        let (id, existing) = (draft.application.id, tenant?.application)
+        if let delegate = draft.delegate, !delegate.hasCurrentKeys(of: existing?.delegate, at: now) {
+            return .delegate(id)
+        }
+        let changed = draft.application.manifest.sceneConfigurations.first { configuration in
+            let known = existing?.manifest.configuration(named: configuration.name)?.endpoint
+            return draft.endpoints[configuration.name]?.hasCurrentKeys(of: known, at: now) == false
+        }
+        return changed.map { .configuration(id, $0.name) }
+    }
+
+    /// The sessions whose demo the application does not offer any more, as they are afterwards.
+    private func endedDemos(under application: Application) -> [SessionKey: SceneSession] {
+        var ended: [SessionKey: SceneSession] = [:]
+        let demo = application.gates.onboarding?.demoConfiguration
+        for var session in tenant?.demos(on: nil) ?? [] where demo?.isSame(as: session.configuration) != true {
+            session.leaveDemo()
+            ended[session.key] = session
+        }
+        return ended
     }
 
     /// Enables sessions whose endpoint was gone, and is another one now because their configuration has another.
@@ -39,8 +81,9 @@ struct ApplicationChanges {
             }.map(\.name))
         guard !moved.isEmpty else { return }
         for var session in tenant.sessions.values
-        where session.disabled != nil && session.endpoint == nil && moved.contains(session.configuration) {
+        where session.isGone && session.endpoint == nil && moved.contains(session.configuration) {
             session.disabled = nil
+            session.takePart(at: plan.time)
             plan.changes.append(.putSession(session))
             plan.reads.append(.session(session.key))
         }

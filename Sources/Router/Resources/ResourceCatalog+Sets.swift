@@ -75,8 +75,13 @@ extension SessionPatch {
     /// A patch with everything that a draft specifies, and nothing of the session's live state.
     fileprivate init(specifying draft: SessionDraft, of session: SceneSession) {
         self.init()
-        role = draft.role
-        configuration = draft.configuration
+        var known = session
+        known.leaveDemo()
+        // The demo that a session shows goes on, unless the configuration that it returns to is another one.
+        let isSame =
+            draft.role.isSame(as: session.role)
+            && draft.configuration?.isSame(as: known.configuration) ?? true
+        if !session.isInDemo || !isSame { (role, configuration) = (draft.role, draft.configuration) }
         device = draft.device.map { .set($0) } ?? .remove
         canActivate = .set(draft.conditions.canActivate)
         prefersToActivate = .set(draft.conditions.prefersToActivate)
@@ -115,7 +120,9 @@ extension Plan {
 extension ResourceValue? {
     /// Whether both are specified alike: for sessions their live state does not count.
     func isSameSpecification(as other: ResourceValue?) -> Bool {
-        guard case .session(let left)? = self, case .session(var right)? = other else { return self == other }
+        guard case .session(var left)? = self, case .session(var right)? = other else { return self == other }
+        left.leaveDemo()
+        right.leaveDemo()
         right.activationState = left.activationState
         right.leaseExpiresAt = left.leaseExpiresAt
         right.lastActivatedAt = left.lastActivatedAt

@@ -130,13 +130,20 @@ extension Chooser {
     }
 
     /// The same within the steps of a try. If the work is unfinished afterwards, nothing has been chosen.
+    ///
+    /// - Parameter receiver: The one session that may have the notification, as one of a broadcast; nil if any may.
     package func tryOut(
-        _ notification: NotificationView, in tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp,
-        knowing history: RuleHistory? = nil
+        _ notification: NotificationView, only receiver: SessionID? = nil, in tenant: Tenant,
+        _ work: inout DecisionWork, at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision, amendment: Amendment) {
         let amended = amended(notification, at: now)
-        var (outcome, decision) = choose(
-            for: amended?.view ?? notification, from: tenant, &work, at: now, knowing: history)
+        let view = amended?.view ?? notification
+        var (outcome, decision) =
+            if let receiver {
+                choose(for: view, only: receiver, in: tenant, &work, at: now, knowing: history)
+            } else {
+                choose(for: view, from: tenant, &work, at: now, knowing: history)
+            }
         if let amendment = amended?.by { decision.reason = amendment.noted(on: decision.reason) }
         return (outcome, decision, amended?.by ?? Amendment())
     }

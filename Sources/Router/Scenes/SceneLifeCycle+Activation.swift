@@ -226,6 +226,6 @@ extension Tenant {
             isFound = id != key && sessions[id]?.role.isSame(as: role) == true
             return !isFound
         }
-        return isFound
+        return isFound || demos(on: device).contains { $0.key.session != key && $0.role.isSame(as: role) }
     }
 }

@@ -22,7 +22,7 @@ extension SceneLifeCycle {
         switch attempt.answer {
         case nil: break
         case .unreadable(let code): fault = code
-        case .change(let change): (patch, fault) = trusted(change, answering: attempt.sequence, of: key)
+        case .change(let change): (patch, fault) = trusted(change, answering: attempt, of: key)
         case .configuration(let name): fault = self.fault(of: name, answering: attempt.sequence)
         }
         if let number = attempt.connects { endConnect(number, of: key, in: &plan) }
@@ -49,14 +49,21 @@ extension SceneLifeCycle {
         return fault
     }
 
-    /// An answer without the fields that a reset of the gate has wiped since the message was sent; and the fault, if there
-    /// were any.
+    /// An answer without the fields that a reset of the gate has wiped since the message was sent, or that are the demo's;
+    /// and the fault, if there were any.
     ///
     /// The state of a scene counts for a person who is there: the answer to a question that a crash has put off until after
     /// the reset counts for no person.
     private func trusted(
-        _ change: SessionPatch, answering sequence: NotificationSequence, of key: SessionKey
+        _ change: SessionPatch, answering attempt: FinishedAttempt, of key: SessionKey
     ) -> (patch: SessionPatch, fault: String?) {
+        if let session = tenant.sessions[key.session],
+            application.isDemo(attempt, of: session, reachedAt: tenant.endpoint(of: session))
+        {
+            let (patch, isWhole) = change.ofDemo
+            return (patch, isWhole ? nil : "shows-demo")
+        }
+        let sequence = attempt.sequence
         let notification = lanes.delivery(sequence)?.notification
         let isQuestion = notification?.event?.kind == .stateRestorationActivity
         // An application that was deleted meanwhile has forgotten its persons too.

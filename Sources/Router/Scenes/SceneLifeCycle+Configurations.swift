@@ -4,7 +4,7 @@ import RouterPlugin
 //
 //     made ──▶ asked ──▶ answered, expired, refused, called back: the question is settled ──▶ configured
 //
-// Meanwhile the session is there, takes part in routing, and has no endpoint: its lane waits. Whatever ends the question
+// Meanwhile the session is there, takes part in routing, and has no endpoint: its lane waits. Every end of the question
 // configures the session in the same transaction, so that no session waits without a question. Or a client names the
 // configuration: then the question is obsolete, and is not asked again. Either way the session is brought forward when it
 // comes by its configuration, if it was made to show something, and not later.

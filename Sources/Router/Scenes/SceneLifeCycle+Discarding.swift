@@ -19,7 +19,7 @@ extension SceneLifeCycle {
             told.append(Callback(event: $0, session: $1, dismissal: hint))
         }
         let hasEvents = tenant.hears(session) && !told.isEmpty || lanes[session.key]?.hasEvents == true
-        guard session.disabled == nil, hasEvents else {
+        guard !session.isGone, hasEvents else {
             plan.changes.append(.deleteSession(session.key))
             return try tellDelegate(of: session, in: &plan)
         }

@@ -70,8 +70,8 @@ extension SceneLifeCycle {
         }
     }
 
-    /// A session as a patch leaves it, except for its state, to which there may be steps. A patch leaves a disabled session
-    /// disabled, unless it has a new endpoint.
+    /// A session as a patch leaves it, except for its state, to which there may be steps. A patch leaves a session that is
+    /// gone disabled, unless it has a new endpoint, and ends a demo only if it has another configuration or role.
     ///
     /// - Parameter passes: Whether the session may pass through the states between.
     func patched(
@@ -82,12 +82,13 @@ extension SceneLifeCycle {
         if !passes, let state = patch.activationState, !session.activationState.mayBecome(state) {
             throw .illegalTransition(from: session.activationState, to: state)
         }
+        if patch.configuration != nil || patch.role != nil { session.leaveDemo() }
         session.apply(patch)
         if case .set(let endpoint) = patch.endpoint {
             guard let patched = endpoint.applied(to: session.endpoint) else { throw .endpointURLMissing }
             session.endpoint = patched
         }
-        if patch.endpoint != nil { session.disabled = nil }
+        if patch.endpoint != nil, session.isGone { session.disabled = nil }
         // A session that waits for its configuration goes on waiting, unless the patch has one.
         if isAsked, session.awaitsConfiguration {
             if let state = patch.activationState, state != session.activationState {
@@ -99,7 +100,10 @@ extension SceneLifeCycle {
         // A session keeps its configuration, even one that the manifest has lost since. A patch that names one, or another
         // role, is refused if the manifest has none.
         if patch.configuration == nil, patch.role == nil, !session.configuration.isEmpty {
-            guard tenant.endpoint(of: session) != nil else { throw .endpointMissing }
+            // A session in demo mode needs the endpoint to which it returns, too.
+            guard tenant.endpoint(of: session) != nil, tenant.endpoint(of: session.afterDemo) != nil else {
+                throw .endpointMissing
+            }
         } else {
             let name = session.configuration.isEmpty ? nil : session.configuration
             session = try configured(session, naming: name)
@@ -107,7 +111,7 @@ extension SceneLifeCycle {
         return try checked(session, replacing: existing, at: now)
     }
 
-    /// A session with the configuration that is named, or else with the first one of its role.
+    /// A session with the configuration that is named, or else with the first one of its role that is not the demo's.
     private func configured(_ session: SceneSession, naming name: String?) throws(Refusal) -> SceneSession {
         var session = session
         let manifest = application.manifest
@@ -115,8 +119,10 @@ extension SceneLifeCycle {
             guard let configuration = manifest.configuration(named: name), configuration.role == session.role else {
                 throw .unknownConfiguration(name)
             }
+            guard !application.isDemo(name) else { throw .demoConfiguration(name) }
         } else {
-            session.configuration = manifest.sceneConfigurations.first { $0.role == session.role }?.name ?? ""
+            let first = manifest.sceneConfigurations.first { $0.role == session.role && !application.isDemo($0.name) }
+            session.configuration = first?.name ?? ""
         }
         guard tenant.endpoint(of: session) != nil else { throw .endpointMissing }
         return session
@@ -137,6 +143,7 @@ extension SceneLifeCycle {
         {
             throw .scene(.multipleScenesNotSupported)
         }
+        session.takePart(at: now)
         session.endpoint?.keys.forgetEnded(at: now)
         session.renewLease(at: now)
         return session
@@ -147,7 +154,7 @@ extension SceneSession {
     /// Whether the session takes part in routing at a place where it did not before. A session from before the manifest
     /// allowed one scene only stays, and may go on changing.
     fileprivate func comes(inPlaceOf existing: SceneSession?) -> Bool {
-        guard let existing, existing.disabled == nil else { return true }
+        guard let existing, !existing.isGone else { return true }
         return !existing.role.isSame(as: role) || existing.device != device
     }
 

@@ -7,6 +7,7 @@ import RouterPlugin
 //     SceneLifeCycle+Configurations  the question for a new session's configuration, and its end
 //     SceneLifeCycle+Discarding      discarded, deleted; the delegate is told
 //     SceneLifeCycle+Answers         changed by an answer to a message
+//     SceneLifeCycle+Observers       told to sessions that observe
 
 /// Plans the life of an application's scene sessions. It sees the application's tenant and lanes, and adds to a draft.
 struct SceneLifeCycle {
@@ -93,10 +94,13 @@ struct SceneLifeCycle {
             var callback = callback
             if callback.event.kind == .willConnect {
                 retryDiscards(in: &plan)
-                if application.gates.onboarding != nil {
+                if let settings = application.gates.onboarding {
                     let gate = tenant.gate(of: callback.session.device)
+                    // The scene may go on to the foreground at once.
+                    let session = callbacks.last?.session ?? callback.session
                     callback.options = callback.options ?? ConnectionOptions()
                     callback.options?.gate = gate.told
+                    callback.options?.screen = gate.screen(of: session, under: settings)
                     plan.reads.append(.gate(gate.key))
                 }
             }
@@ -126,14 +130,20 @@ struct SceneLifeCycle {
     /// Ends the waits of deliveries for an endpoint at which the session is not reached any more: they are tried at once at
     /// the endpoint where it is.
     func followEndpoint(of session: SceneSession, in plan: inout PlanDraft) {
-        guard let known = tenant.sessions[session.key.session], let left = tenant.endpoint(of: known),
-            let entered = tenant.endpoint(of: session), !left.url.isSame(as: entered.url)
-        else { return }
-        lanes.endWaits(in: session.key, in: &plan)
+        guard let known = tenant.sessions[session.key.session] else { return }
+        lanes.follow(session, from: known, in: tenant, &plan)
     }
 }
 
 extension LaneView {
+    /// Ends the waits of a session's deliveries if it is reached at another endpoint than before.
+    func follow(_ session: SceneSession, from known: SceneSession, in tenant: Tenant, _ plan: inout PlanDraft) {
+        guard let left = tenant.endpoint(of: known), let entered = tenant.endpoint(of: session),
+            !left.url.isSame(as: entered.url)
+        else { return }
+        endWaits(in: session.key, in: &plan)
+    }
+
     /// Lets the deliveries of a lane that wait for the time of their next attempt be tried at once.
     func endWaits(in key: SessionKey, in plan: inout PlanDraft) {
         guard let lane = self[key] else { return }

@@ -8,6 +8,8 @@ package enum Lookup: Hashable, Sendable {
     case keptAnswer(DedupeKey)
     /// The payload as received, or the facts of an event.
     case payload(NotificationSequence)
+    /// The answers to all notifications of a broadcast, in their order.
+    case broadcast(BroadcastPlace)
     /// One notification with its attempts.
     case notification(NotificationID)
     /// The size of the store and the oldest records that may be forgotten: settled notifications and kept answers, at most
@@ -27,6 +29,7 @@ package enum Lookup: Hashable, Sendable {
         switch self {
         case .receipt, .keptAnswer, .notification, .belongings: 1
         case .payload: 4
+        case .broadcast: RouterLimits.broadcastSessions / 16
         case .taken(_, _, let limit): max(1, limit / 16)
         case .retained(let limit), .replayable(_, let limit, _): 4 * limit
         }
@@ -40,6 +43,7 @@ package enum Lookup: Hashable, Sendable {
 package struct Facts: Sendable {
     package enum Answer: Hashable, Sendable {
         case receipt(Receipt?)
+        case broadcast([Receipt])
         case keptAnswer(KeptAnswer?)
         case payload(MessagePayload?)
         case notification(StoredNotification?)
@@ -105,6 +109,13 @@ extension Facts {
     package func receipt(for key: DedupeKey) throws(MissingFacts) -> Receipt? {
         guard case .receipt(let receipt)? = answers[.receipt(key)] else { throw MissingFacts([.receipt(key)]) }
         return receipt
+    }
+
+    package func broadcast(at place: BroadcastPlace) throws(MissingFacts) -> [Receipt] {
+        guard case .broadcast(let receipts)? = answers[.broadcast(place)] else {
+            throw MissingFacts([.broadcast(place)])
+        }
+        return receipts
     }
 
     package func keptAnswer(for key: DedupeKey) throws(MissingFacts) -> KeptAnswer? {

@@ -27,6 +27,7 @@ extension EventFacts {
             guard let session = data["session"].flatMap(SessionView.init) else { return nil }
             var options = ConnectionOptions(of: data)
             options.gate = data["gate"].flatMap { OnboardingGate($0, of: application) }
+            options.screen = data["applicationScreen"]?.asString.flatMap(ApplicationScreen.init)
             self = .connection(session, options)
         case .didDisconnect:
             guard let session = data["session"].flatMap(SessionView.init) else { return nil }
@@ -93,7 +94,7 @@ extension OnboardingGate {
             state: state, responsible: json["responsible"]?.asString.map { SessionID(unchecked: $0) }, term: term,
             onboardingID: json["onboardingId"]?.asString, progress: json["progress"].flatMap(ProgressReport.init),
             operations: json["operations"]?.asObject?.members.compactMap { ProgressReport($0.value) },
-            failure: json["failure"].flatMap(GateFailure.init))
+            failure: json["failure"].flatMap(GateFailure.init), proof: json["proof"].flatMap(UnlockProof.init))
     }
 }
 
@@ -123,5 +124,12 @@ extension GateFailure {
         self.init(
             session: SessionID(unchecked: session), reason: json["reason"]?.asString,
             message: json["message"]?.asString)
+    }
+}
+
+extension UnlockProof {
+    fileprivate init?(_ json: JSONValue) {
+        guard let issuer = json["issuer"]?.asString, let subject = json["subject"]?.asString else { return nil }
+        self.init(issuer: issuer, subject: subject)
     }
 }

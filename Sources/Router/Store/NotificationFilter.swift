@@ -1,5 +1,31 @@
 package import RouterPlugin
 
+/// The notifications of a broadcast, which have sequences that follow one another.
+package struct BroadcastPlace: Hashable, Sendable {
+    package let first: NotificationID
+    /// The sequences that they may have.
+    package let sequences: ClosedRange<NotificationSequence>
+
+    package init(_ first: NotificationID, in sequences: ClosedRange<NotificationSequence>) {
+        self.first = first
+        self.sequences = sequences
+    }
+
+    /// - Parameters:
+    ///   - first: The id of the first one.
+    ///   - sequence: The sequence of one of them.
+    package init(_ first: NotificationID, near sequence: NotificationSequence) {
+        let reach = Int64(RouterLimits.broadcastSessions - 1)
+        let (lowest, highest) = (sequence.value - reach, sequence.value + reach)
+        self.init(first, in: NotificationSequence(lowest)...NotificationSequence(highest))
+    }
+
+    /// Whether the notification is one of them, and no replay of one.
+    package func has(_ notification: StoredNotification) -> Bool {
+        notification.broadcast == first && notification.replayOf == nil && sequences.contains(notification.sequence)
+    }
+}
+
 /// The notifications that a list shows; nil means any.
 package struct NotificationFilter: Hashable, Sendable {
     /// Notifications and events are kept alike.
@@ -19,11 +45,13 @@ package struct NotificationFilter: Hashable, Sendable {
     package var until: Timestamp?
     /// Older than this one: where the page before ended.
     package var before: NotificationSequence?
+    /// Of this broadcast, without replays.
+    package var broadcast: BroadcastPlace?
 
     package init(
         application: ApplicationID? = nil, state: NotificationState? = nil, session: SessionID? = nil,
         contentID: ContentID? = nil, type: TypeFilter? = nil, since: Timestamp? = nil, until: Timestamp? = nil,
-        before: NotificationSequence? = nil
+        before: NotificationSequence? = nil, broadcast: BroadcastPlace? = nil
     ) {
         self.application = application
         self.state = state
@@ -33,6 +61,7 @@ package struct NotificationFilter: Hashable, Sendable {
         self.since = since
         self.until = until
         self.before = before
+        self.broadcast = broadcast
     }
 
     /// Whether a list with this filter shows the notification.
@@ -44,6 +73,7 @@ package struct NotificationFilter: Hashable, Sendable {
             && since.map { notification.receivedAt >= $0 } ?? true
             && until.map { notification.receivedAt < $0 } ?? true
             && before.map { notification.sequence < $0 } ?? true
+            && broadcast.map { $0.has(notification) } ?? true
     }
 
     private func isOfType(_ notification: StoredNotification) -> Bool {

@@ -10,10 +10,12 @@ package struct Receipt: Hashable, Sendable {
     package var decision: Decision
     /// The state in which it was accepted.
     package var state: NotificationState
+    /// The first notification of its broadcast; nil if it is of none.
+    package var broadcast: NotificationID?
 
     package init(
         sequence: NotificationSequence, id: NotificationID, device: DeviceID?, payload: [UInt8], decision: Decision,
-        state: NotificationState
+        state: NotificationState, broadcast: NotificationID? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -21,5 +23,6 @@ package struct Receipt: Hashable, Sendable {
         self.payload = payload
         self.decision = decision
         self.state = state
+        self.broadcast = broadcast
     }
 }

@@ -47,6 +47,15 @@ package protocol Archive: Sendable {
     /// tally has no `before`.
     func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally
 
+    /// The number of a notification among the deliveries of the session; nil if it has none there.
+    func number(of sequence: NotificationSequence, in session: SessionKey) throws(StoreError) -> Int64?
+
+    /// The numbered deliveries of the session after a number, without attempts. They end at `limit`, or when their payloads
+    /// have more than `bytes`.
+    func deliveries(
+        of session: SessionKey, after number: Int64, limit: Int, bytes: Int
+    ) throws(StoreError) -> NumberedDeliveries
+
     /// How many notifications are in each state: the terms of the conservation law.
     func census() throws(StoreError) -> NotificationCensus
 }

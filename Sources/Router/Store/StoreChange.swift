@@ -20,6 +20,9 @@ package enum StoreChange: Hashable, Sendable {
     case putRules(UsedRules)
     case putSession(SceneSession)
     case deleteSession(SessionKey)
+    /// Deliveries of the session have numbers from now on: those in its lane, in the order of acceptance, and each one that
+    /// comes into its lane later. Nothing if they have them already.
+    case numberDeliveries(SessionKey)
     /// A gate as it is from now on; its term never falls.
     case putGate(OnboardingGate)
     /// The answer to a request that a client may repeat; a key is taken once.
@@ -73,6 +76,7 @@ extension StoreChange {
         case .deleteSession(let key):
             visit(.session(key))
             visit(.sessions(key.application))
+        case .numberDeliveries(let key): visit(.session(key))
         case .putGate(let gate):
             visit(.gate(gate.key))
             visit(.gates(gate.key.application))

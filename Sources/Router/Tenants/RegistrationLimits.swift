@@ -54,8 +54,13 @@ extension SceneSession {
         sum += device?.text.utf8.count ?? 0
         sum += userInfo.bytes.count + (stateRestorationActivity?.bytes.count ?? 0)
         sum += endpoint?.url.utf8.count ?? 0
-        return sum + conditions.canActivate.root.textBytes + conditions.prefersToActivate.root.textBytes
+        return sum + conditions.textBytes
     }
+}
+
+extension ActivationConditions {
+    /// About the bytes of the texts of both predicates.
+    var textBytes: Int { canActivate.textBytes + prefersToActivate.textBytes }
 }
 
 extension SceneSession {
@@ -67,6 +72,9 @@ extension SceneSession {
 
 extension Predicate {
     fileprivate var stepsOfDecision: Int { mostSteps(for: RouterLimits.contentIDBytes) }
+
+    /// About the bytes of its text.
+    var textBytes: Int { root.textBytes }
 }
 
 extension Predicate.Tree {

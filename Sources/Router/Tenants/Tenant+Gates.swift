@@ -16,22 +16,40 @@ extension Tenant {
     ///
     /// - Parameters:
     ///   - device: That of the notification.
+    ///   - receiver: The only session that may have the notification; nil if any may.
     ///   - gate: The gate that releases the notification, which is not asked again.
-    package func gate(before outcome: ChoiceOutcome, device: DeviceID?, passing gate: GateKey? = nil) -> GateKey? {
+    package func gate(
+        before outcome: ChoiceOutcome, device: DeviceID?, boundTo receiver: SessionID? = nil,
+        passing gate: GateKey? = nil
+    ) -> GateKey? {
         guard application.gates.onboarding != nil || !gates.isEmpty else { return nil }
         let place: DeviceID?
         switch outcome {
         case .session(let id): place = sessions[id]?.device
-        case .newSession: place = device
-        case .undeliverable, .held, .dropped: return nil
+        case .newSession: place = gateOfDemo(for: device).map(\.device) ?? device
+        // The person who tries the demo may still sign in there.
+        case .undeliverable:
+            guard let demo = receiver.map(gateOfDemo(of:)) ?? gateOfDemo(for: device) else { return nil }
+            place = demo.device
+        case .held, .dropped: return nil
         }
         let key = GateKey(application: application.id, device: place)
         return key == gate || isOpen(for: place) && gates.gated(at: place) == nil ? nil : key
     }
 
-    /// Whether the gate of a session is closed, so that content has to wait.
-    func isCovered(_ session: SceneSession) -> Bool {
-        application.gates.onboarding != nil && !gates.isOpen(for: session.device)
+    /// The gate of a session that is in demo mode; nil for another one.
+    private func gateOfDemo(of id: SessionID) -> GateKey? {
+        sessions[id].flatMap { $0.isInDemo ? GateKey(of: $0) : nil }
+    }
+
+    /// The gate of a session that would be a candidate if it were not in demo mode; nil if there is none.
+    private func gateOfDemo(for device: DeviceID?) -> GateKey? {
+        demos(on: device).map { GateKey(of: $0) }.min()
+    }
+
+    /// Whether the gate of a session is closed, so that content has to wait, or the session shows the demo.
+    package func isCovered(_ session: SceneSession) -> Bool {
+        application.gates.onboarding != nil && (session.isInDemo || !gates.isOpen(for: session.device))
     }
 
     /// When the application is locked on a device, if no session comes to the foreground before; nil if it is not going to be.
@@ -47,11 +65,13 @@ extension Tenant {
         gates.devicesWithGated.map { GateKey(application: application.id, device: $0) }
     }
 
-    /// The gates that have a history or notifications behind them, in order; none if the application has no gate.
+    /// The gates that have a history, notifications behind them, or a session in demo mode, in order; none if the application
+    /// has no gate.
     package var gatesInUse: [OnboardingGate] {
         guard application.gates.onboarding != nil else { return [] }
-        let waiting = gatesWithGated.filter { gates.gate(of: $0.device) == nil }
-        return (gates.all + waiting.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
+        let demos = demosByDevice.keys.map { GateKey(application: application.id, device: $0) }
+        let others = Set(gatesWithGated + demos).filter { gates.gate(of: $0.device) == nil }
+        return (gates.all + others.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
     }
 
     /// Marks the deliveries under way to the sessions of a gate: they are answered for the person from before its reset.
@@ -73,16 +93,12 @@ extension Tenant {
 
     /// Shows the sessions that are connected at a gate and take part, best first, until `visit` returns false: the order is
     /// that of a notification that names no content.
-    func visitPresent(
-        at device: DeviceID?, under settings: OnboardingSettings, _ visit: (SceneSession) -> Bool
-    ) {
-        visitConnected(at: device) { session in
-            session.device == device && settings.involves(session) ? visit(session) : true
-        }
+    func visitPresent(at device: DeviceID?, _ visit: (SceneSession) -> Bool) {
+        visitConnected(at: device) { session in session.device == device ? visit(session) : true }
     }
 
-    /// Likewise all that are connected, whether they take part or not; nil stands for those of all devices.
-    func visitConnected(at device: DeviceID?, _ visit: (SceneSession) -> Bool) {
+    /// Likewise the sessions that are connected and not in demo mode; nil stands for those of all devices.
+    package func visitConnected(at device: DeviceID?, _ visit: (SceneSession) -> Bool) {
         registry.visit(.can, for: RegistryQuery(device: device, contentID: nil)) { id in
             guard let session = sessions[id] else { return true }
             // Sessions behind it are not connected either.
@@ -97,9 +113,7 @@ extension SceneSession {
 
     /// The gate at which it stands and takes part; nil if it is not there.
     func place(under settings: OnboardingSettings?) -> GateKey? {
-        guard let settings, activationState != .unattached, disabled == nil, discardedAt == nil,
-            settings.involves(self)
-        else { return nil }
+        guard settings != nil, activationState != .unattached, disabled == nil, discardedAt == nil else { return nil }
         return GateKey(of: self)
     }
 }

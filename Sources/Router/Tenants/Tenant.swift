@@ -23,7 +23,7 @@ package struct Tenant: Sendable {
     package var discarded: [SessionID: SceneSession] { records.value.discarded }
     /// The ids of the sessions in the order of their bytes.
     var order: OrderedIDs { records.value.order }
-    /// Disabled sessions, by device; there are few.
+    /// Sessions whose endpoints are gone, by device; there are few.
     package var gone: [DeviceID?: Set<SessionID>] { records.value.gone }
 
     package internal(set) var gates: GateTable {
@@ -51,9 +51,9 @@ package struct Tenant: Sendable {
         }
         if let previous { states[Int(previous.activationState.rawValue)] -= 1 }
         states[Int(session.activationState.rawValue)] += 1
-        if let previous, previous.disabled != nil { forgetGone(previous) }
+        if let previous, previous.disabled != nil { forgetAbsence(of: previous) }
         if session.disabled != nil {
-            records.value.gone[session.device, default: []].insert(session.key.session)
+            noteAbsence(of: session)
             registry.remove(session.key.session)
         } else if let previous, previous.disabled == nil, previous.differsInStateOnly(from: session) {
             registry.setState(
@@ -70,13 +70,50 @@ package struct Tenant: Sendable {
         registeredBytes -= previous.registeredBytes
         records.value.registeredSteps -= previous.registeredSteps
         states[Int(previous.activationState.rawValue)] -= 1
-        if previous.disabled != nil { forgetGone(previous) }
+        if previous.disabled != nil { forgetAbsence(of: previous) }
         registry.remove(session)
     }
 
-    private mutating func forgetGone(_ session: SceneSession) {
-        records.value.gone[session.device]?.remove(session.key.session)
+    /// Notes a session that takes no part in routing.
+    private mutating func noteAbsence(of session: SceneSession) {
+        let id = session.key.session
+        // An observer is none of the sessions of its device, even if its endpoint is gone.
+        if session.role.isSame(as: SceneRole.observer) {
+            records.value.observers.insert(id)
+        } else if session.isInDemo {
+            records.value.demos[session.device, default: []].insert(id)
+        } else {
+            records.value.gone[session.device, default: []].insert(id)
+        }
+    }
+
+    private mutating func forgetAbsence(of session: SceneSession) {
+        let id = session.key.session
+        records.value.observers.remove(id)
+        records.value.demos[session.device]?.remove(id)
+        if records.value.demos[session.device]?.isEmpty == true { records.value.demos[session.device] = nil }
+        records.value.gone[session.device]?.remove(id)
         if records.value.gone[session.device]?.isEmpty == true { records.value.gone[session.device] = nil }
+    }
+
+    /// The sessions in demo mode; on a device, or on any.
+    func demos(on device: DeviceID?) -> [SceneSession] {
+        let demos = records.value.demos
+        if demos.isEmpty { return [] }
+        let ids = if let device { Array(demos[device] ?? []) } else { demos.values.flatMap(\.self) }
+        return ids.compactMap { sessions[$0] }
+    }
+
+    /// The sessions in demo mode by device; those of no device under nil.
+    package var demosByDevice: [DeviceID?: Set<SessionID>] { records.value.demos }
+
+    var hasObservers: Bool { !records.value.observers.isEmpty }
+
+    /// The sessions that are told the events of others, in the order of their creation.
+    var observers: [SceneSession] {
+        records.value.observers.compactMap { sessions[$0] }.filter(\.isObserver).sorted {
+            $0.creationSequence < $1.creationSequence
+        }
     }
 
     private mutating func forgetDiscarded(_ session: SessionID) {
@@ -104,14 +141,16 @@ package struct Tenant: Sendable {
         registry.contains(session) ? sessions[session] : nil
     }
 
-    /// Whether there is any session in scope, disabled ones included.
+    /// Whether there is any session in scope, disabled ones included, but no observer.
     package func hasSessions(for device: DeviceID?) -> Bool {
-        guard let device else { return !sessions.isEmpty }
-        return registry.count(of: device) > 0 || gone[device] != nil
+        guard let device else { return sessions.count > records.value.observers.count }
+        return registry.count(of: device) > 0 || gone[device] != nil || !demos(on: device).isEmpty
     }
 
     /// Whether the device has sessions, and all of them are disabled because their endpoints are gone.
-    package func isRetired(_ device: DeviceID) -> Bool { gone[device] != nil && registry.count(of: device) == 0 }
+    package func isRetired(_ device: DeviceID) -> Bool {
+        gone[device] != nil && registry.count(of: device) == 0 && demos(on: device).isEmpty
+    }
 
     /// The time at which the last session of a retired device was disabled; nil if it was not kept.
     package func retirement(of device: DeviceID) -> Timestamp? {
@@ -127,7 +166,20 @@ package struct Tenant: Sendable {
 
     /// Where a session is reached: at its own endpoint, or at that of its configuration.
     package func endpoint(of session: SceneSession) -> Endpoint? {
-        session.endpoint ?? application.manifest.configuration(named: session.configuration)?.endpoint
+        if let own = session.endpoint { return own }
+        guard let endpoint = application.manifest.configuration(named: session.configuration)?.endpoint else {
+            return nil
+        }
+        return endpoint.placeholders.isEmpty ? endpoint : endpoint.filled(for: session)
+    }
+
+    /// Whether other sessions are reached at the URL of a session: that of its configuration.
+    func sharesEndpoint(_ session: SceneSession) -> Bool {
+        if session.endpoint != nil { return false }
+        guard let endpoint = application.manifest.configuration(named: session.configuration)?.endpoint else {
+            return false
+        }
+        return !endpoint.isStream && !endpoint.placeholders.contains(.session)
     }
 
     /// Where the receiver of a lane is reached: a session, or the delegate.
@@ -140,6 +192,8 @@ package struct Tenant: Sendable {
 private struct TenantRecords: Sendable {
     var discarded: [SessionID: SceneSession] = [:]
     var gone: [DeviceID?: Set<SessionID>] = [:]
+    var demos: [DeviceID?: Set<SessionID>] = [:]
+    var observers: Set<SessionID> = []
     /// The ids of all sessions but discarded ones.
     var order = OrderedIDs()
     var gates = GateTable()

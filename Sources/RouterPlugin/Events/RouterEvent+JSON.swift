@@ -56,6 +56,12 @@ extension GateView {
         object.field("term", term)
         if let reason { object.field("reason", reason) }
         if let message { object.field("message", message) }
+        if let issuer, let subject {
+            object.object("proof") {
+                $0.field("issuer", issuer)
+                $0.field("subject", subject)
+            }
+        }
     }
 }
 

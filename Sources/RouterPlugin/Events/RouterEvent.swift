@@ -101,15 +101,22 @@ public struct GateView: Hashable, Sendable {
     public let reason: String?
     /// Likewise, for people.
     public let message: String?
+    /// The issuer of the outside proof that has unlocked the gate; nil if it was not unlocked by one.
+    public let issuer: String?
+    /// The person or program that the proof is about.
+    public let subject: String?
 
     /// All parts at once.
     public init(
-        state: String, responsible: SessionID?, term: Int64, reason: String? = nil, message: String? = nil
+        state: String, responsible: SessionID?, term: Int64, reason: String? = nil, message: String? = nil,
+        issuer: String? = nil, subject: String? = nil
     ) {
         self.state = state
         self.responsible = responsible
         self.term = term
         self.reason = reason
         self.message = message
+        self.issuer = issuer
+        self.subject = subject
     }
 }

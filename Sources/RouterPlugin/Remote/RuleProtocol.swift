@@ -89,14 +89,16 @@ package enum RuleProtocol {
         guard let message = try? JSONValue(parsing: bytes, limits: limits) else { throw .malformed }
         switch message["type"]?.asString {
         case "ready":
-            guard message["protocol"]?.asInt64 == Int64(version) else { throw .wrongProtocol }
-            guard message["kind"]?.asString == "rule" else { throw .wrongPlugin }
-            if let name = message["plugin"], name.asString != plugin.text { throw .wrongPlugin }
+            guard message["protocol"] != nil else { throw .wrongProtocol }
+            guard message["kind"] != nil else { throw .wrongPlugin }
+            try check(message, from: plugin)
             guard let version = message["version"]?.asString, (1...64).contains(version.utf8.count),
                 version.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
             else { throw .malformed }
             return .ready(version: version)
         case "verdicts":
+            // A server has no other message in which it could say who it is.
+            try check(message, from: plugin)
             guard let id = message["id"]?.asInt64, let list = message["verdicts"]?.asArray, list.count <= 4 * candidates
             else { throw .malformed }
             var verdicts: [SessionID: RoutingVerdict] = [:]
@@ -109,6 +111,13 @@ package enum RuleProtocol {
             return .verdicts(id: id, verdicts)
         default: throw .malformed
         }
+    }
+
+    /// Whether the members that name the protocol and the plugin are those of this rule, as far as the message has them.
+    private static func check(_ message: JSONValue, from plugin: PluginID) throws(RuleFault) {
+        if let number = message["protocol"], number.asInt64 != Int64(version) { throw .wrongProtocol }
+        if let kind = message["kind"], kind.asString != "rule" { throw .wrongPlugin }
+        if let name = message["plugin"], name.asString != plugin.text { throw .wrongPlugin }
     }
 
     private static func verdict(_ entry: JSONValue, _ time: (String) -> Timestamp?) throws(RuleFault) -> RoutingVerdict

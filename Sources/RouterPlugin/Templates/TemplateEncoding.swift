@@ -1,5 +1,5 @@
 /// The percent-encoding (RFC 3986, 2.1) of a hole's value.
-enum TemplateEncoding: Hashable, Sendable {
+package enum TemplateEncoding: Hashable, Sendable {
     /// `{x}`: unreserved characters stay, and a slash stays between two characters other than a slash.
     case segments
     /// `{x:segment}`: unreserved characters stay. RFC 6570's simple expansion.
@@ -8,7 +8,7 @@ enum TemplateEncoding: Hashable, Sendable {
     case reserved
 
     /// Appends the encoded text; ends early when there are more than `limit` bytes.
-    func append(_ text: String, to bytes: inout [UInt8], limit: Int) {
+    package func append(_ text: String, to bytes: inout [UInt8], limit: Int) {
         let utf8 = text.utf8
         var place = utf8.startIndex
         var previous: UInt8?

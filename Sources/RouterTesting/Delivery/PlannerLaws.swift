@@ -63,7 +63,8 @@ package struct PlannerLaws {
     /// Few endpoints at few origins, so that lanes compete there.
     private mutating func drawTerms() -> LaneTerms {
         LaneTerms(
-            url: "https://o\(draw(0..<origins)).example/\(draw(0..<3))", maxInFlight: draw(1..<3),
+            url: "https://o\(draw(0..<origins)).example/\(draw(0..<3))", isShared: draw(0..<2) == 0,
+            maxInFlight: draw(1..<3),
             overtakenAfter: [nil, nil, 1, 2][draw(0..<4)], isGated: draw(0..<5) == 0)
     }
 
@@ -257,6 +258,9 @@ package struct PlannerLaws {
         let endpoint = endpoint(of: key)
         let underWay = items.filter(\.value.isUnderWay)
         let here = underWay.keys.count { sentTo[$0] == endpoint }
+        if terms[key]?.isShared == true, let pause = planner.trouble(of: key, at: endpoint)?.until, pause > now {
+            return "its own failures"
+        }
         if let health = planner.endpoints[endpoint] {
             if let gate = health.gatedUntil, gate > now { return "a gate" }
             guard health.breaker.admits(underWay: here, at: now) == .start else { return "a breaker" }

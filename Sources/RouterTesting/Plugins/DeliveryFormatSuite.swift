@@ -25,14 +25,13 @@ public enum DeliveryFormatSuite: Sendable {
     ///
     /// - Parameters:
     ///   - format: The format under test.
-    ///   - messages: Messages beside those of the suite that the format must render.
     ///   - seed: Selects the hostile messages.
     public static func violations(
-        of format: any DeliveryFormat, rendering messages: [DeliveryMessage] = [], seed: UInt64
+        of format: any DeliveryFormat, seed: UInt64
     ) -> [String] {
         var violations = Violations()
         violations.requireWellFormed(format.id, again: format.id)
-        let ordinary = DeliveryMessages.ordinary + messages
+        let ordinary = DeliveryMessages.ordinary
         for message in ordinary {
             guard case .failure(let error) = answer(of: format, to: message) else { continue }
             violations.add("ordinary: a message of the type \(message.type) is refused with \(error.code)")

@@ -51,7 +51,7 @@ public enum PasscodeValidatorSuite: Sendable {
         for (passcode, answer) in asked.shuffled(using: &generator) {
             violations.require(
                 validator.objection(to: passcode, for: application) == answer,
-                "determinism: the answer depends on what was asked before")
+                "determinism: the answer depends on earlier questions")
         }
         return violations.list
     }

@@ -35,7 +35,7 @@ public enum RoutingRuleSuite: Sendable {
         for place in questions.indices.shuffled(using: &generator) {
             violations.require(
                 questions[place].ask(rule) == answers[place],
-                "determinism: the verdict depends on what was asked before"
+                "determinism: the verdict depends on earlier questions"
             )
         }
         return violations.list

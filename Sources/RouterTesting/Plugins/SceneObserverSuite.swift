@@ -67,6 +67,7 @@ public enum SceneObserverSuite: Sendable {
             .none, .session(.foregroundActive), .disabled(reason: word()), .screen(word()),
             .gate(GateView(state: word(), responsible: SessionID(unchecked: word()), term: .max)),
             .gate(GateView(state: word(), responsible: nil, term: 0)),
+            .gate(GateView(state: word(), responsible: nil, term: 1, issuer: word(), subject: word())),
             .progress(
                 ProgressReport(
                     operationID: word(), step: word(), currentStepNumber: 1, totalNumberOfSteps: .max,

@@ -30,6 +30,8 @@ extension EngineDriver {
                 }
                 return known != key.session && gate.responsible == key.session
             }
+        case (.staysInTheDemo, .followUp(.drain(let key))) where engine.session(key)?.isInDemo == true:
+            plan.changes = []
         case (.showsTheNext, _):
             plan.changes.removeAll { change in
                 switch change {
@@ -37,7 +39,7 @@ extension EngineDriver {
                 default: false
                 }
             }
-        default: break
+        default: spoilStreams(of: &plan, sabotage, command)
         }
     }
 }

@@ -59,6 +59,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case waitsForTheHidden
     /// Notifications for the person from before a reset are left to the next one.
     case showsTheNext
+    /// Notifications stay in the lane of a session that shows the demo.
+    case staysInTheDemo
     /// Attempts are started although the process drains.
     case ignoresDraining
     /// Outcomes of attempts are dropped while the process drains.
@@ -69,6 +71,26 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case keepsOthersWaiting
     /// Commands behind a decision that takes several turns lose their order.
     case breaksTheOrder
+    /// All notifications of a broadcast go to its first session.
+    case repeatsReceivers
+    /// The engine is not told that a connection has ended.
+    case missesTheEnd
+    /// The end of a connection ends the one that has taken over from it.
+    case endsTheSuccessor
+    /// A connection that was superseded keeps its deliveries.
+    case keepsSuperseded
+    /// The word of any receiver counts for a delivery.
+    case believesStrangers
+    /// A later acknowledgement changes memory alone.
+    case acknowledgesInMemory
+    /// An attempt whose acknowledgement could not be committed does not go on.
+    case losesRefusedWords
+    /// Sessions whose receiver does not come back stay connected.
+    case forgetsPresence
+    /// Deliveries get no numbers.
+    case forgetsNumbers
+    /// Messages are numbered in memory.
+    case countsNumbersInMemory
 }
 
 extension EngineDriver {
@@ -85,7 +107,7 @@ extension EngineDriver {
         case (.hearsStaleTerms, .passcode(var request)):
             request.speaker.term = currentTerm(of: request.speaker.session) ?? request.speaker.term
             return .passcode(request)
-        default: return command
+        default: return spoiledWord(command)
         }
     }
 
@@ -130,6 +152,16 @@ extension EngineDriver {
             plan.changes.removeAll { change in
                 if case .insert(let new) = change { new.event?.kind == .willConnect } else { false }
             }
+        case (.repeatsReceivers, .acceptAll):
+            var first: SessionID?
+            plan.changes = plan.changes.map { change in
+                guard case .insert(var new) = change, new.broadcast != nil, new.placement == .lane else {
+                    return change
+                }
+                first = first ?? new.decision.session
+                new.decision.session = first
+                return .insert(new)
+            }
         case (.keepsQuiet, _):
             plan.changes.removeAll { change in
                 if case .insert(let new) = change { new.event?.kind == .hideApplicationScreen } else { false }
@@ -147,6 +179,7 @@ extension EngineDriver {
             defer { keptBack = [] }
             return keptBack
         case .breaksTheOrder where loop.hasDecisionsInLines: return commands.reversed()
+        case .missesTheEnd: return commands.filter { if case .detachConsumer = $0.command { false } else { true } }
         default: return Array(commands)
         }
     }
@@ -177,6 +210,7 @@ extension EngineDriver {
         case .acknowledgesBeforeCommit: effects += transaction.answers
         case .appliesBeforeCommit: effects += loop.committed(transaction.withoutJobs, at: now)
         case .countsInMemory: written.removeAll(where: \.countsTry)
+        case .acknowledgesInMemory: written = transaction.withoutLateAcknowledgements
         case .opensGates: reported.changes = written.map(\.withOpenGate)
         case .forgetsVetoes: reported.changes = written.map(\.withoutVetoes)
         default: break

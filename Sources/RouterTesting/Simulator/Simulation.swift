@@ -90,6 +90,7 @@ extension World {
         if happens(options.recall) { callBack() }
         if happens(options.replay) { sendOnceMore() }
         if happens(options.motion) { move() }
+        moveReceivers()
         if happens(options.gate) { speakAtGate() }
         if happens(options.passcode) { speakOfPasscode() }
         maybeReload()
@@ -111,12 +112,18 @@ extension World {
         disk.revive()
         log.add("\(stamp) no more faults")
         drive()
+        hub.calm()
+        gatherReceivers(for: Set(witness.ledger.registrations.sessions.keys))
+        drive()
         comeIn()
         switchGatesOff()
         drive()
         var round = 0
         while violations.isEmpty, round < rounds {
-            let times = transfers.map(\.endsAt) + edge.map(\.endsAt) + [driver.nextDue].compactMap { $0 }
+            gatherReceivers(for: Set(witness.ledger.unsettled.compactMap { witness.ledger.entries[$0]?.lane }))
+            if options.streamed > 0 { drive() }
+            let times =
+                transfers.map(\.endsAt) + edge.map(\.endsAt) + [driver.nextDue, nextAtStreams].compactMap(\.self)
             guard let next = times.min() else { break }
             advance(byMilliseconds: max(0, next.milliseconds - now.milliseconds), late: false)
             check(thoroughly: round % 8 == 0)
@@ -131,7 +138,7 @@ extension World {
         witness.require(driver.nextDue == nil, "liveness: something is still waited for")
         witness.require(
             witness.replays.values.allSatisfy { $0.state != .running }, "liveness: a replay has not come to its end")
-        witness.require(asked.isEmpty, "liveness: somebody was not answered")
+        witness.require(asked.isEmpty, "liveness: a request was not answered")
         witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
     }
 }

@@ -48,6 +48,12 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var stepsPerTurn: Int?
     /// Chance that time passes between two turns of a decision, in per mille.
     package var pause: Int
+    /// Chance that a new notification is a broadcast, in per mille; with 0 no application takes one.
+    package var broadcast: Int
+    /// Chance that an endpoint is a stream, in per mille; with 0 no receiver connects out.
+    package var streamed: Int
+    /// Chance per tick that a receiver connects to a session, takes over or leaves, in per mille.
+    package var stream: Int
 
     package init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -89,6 +95,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         remote = [nil, nil, .open, .closed].randomElement(using: &generator) ?? nil
         stepsPerTurn = [nil, nil, 1, 600].randomElement(using: &generator) ?? nil
         pause = draw(0, 300, 900)
+        broadcast = draw(0, 0, 100, 300)
+        streamed = draw(0, 0, 400, 800)
+        stream = draw(100, 400, 800)
     }
 
     /// The steps of decisions before other commands have their turn.
@@ -110,7 +119,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         steps a turn \(stepsPerTurn.map { "\($0)" } ?? "many") (pauses \(pause)‰), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         passcodes \(locked)‰/\(passcode)‰, \
-        commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
+        broadcasts \(broadcast)‰, streams \(streamed)‰/\(stream)‰, commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")
@@ -162,6 +171,9 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var flowed = 0
     /// How often a session became responsible at a gate without having asked for it.
     package var takeovers = 0
+    /// How often a gate was reset, and how often a session began to show the demo.
+    package var resets = 0
+    package var demos = 0
     /// How often an application was locked, was unlocked, and was unlocked by a signature.
     package var locks = 0
     package var unlocks = 0
@@ -181,6 +193,10 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var reloads = 0
     /// How often a round left decisions for their next turn.
     package var postponedDecisions = 0
+    /// How many broadcasts were accepted with more than one notification, and how many were repeated.
+    package var broadcasts = 0
+    package var repeatedBroadcasts = 0
+    package var streams = StreamStatistics()
 
     package init() {}
 
@@ -200,6 +216,8 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.gated += right.gated
         sum.flowed += right.flowed
         sum.takeovers += right.takeovers
+        sum.resets += right.resets
+        sum.demos += right.demos
         sum.locks += right.locks
         sum.unlocks += right.unlocks
         sum.signatures += right.signatures
@@ -212,6 +230,9 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.losses += right.losses
         sum.reloads += right.reloads
         sum.postponedDecisions += right.postponedDecisions
+        sum.broadcasts += right.broadcasts
+        sum.repeatedBroadcasts += right.repeatedBroadcasts
+        sum.streams = left.streams + right.streams
         return sum
     }
 }

@@ -122,6 +122,18 @@ package final class ModelStore: Store {
         }
     }
 
+    package func number(
+        of sequence: NotificationSequence, in session: SessionKey
+    ) throws(StoreError) -> Int64? {
+        try reading { model in model.number(of: sequence, in: session) }
+    }
+
+    package func deliveries(
+        of session: SessionKey, after number: Int64, limit: Int, bytes: Int
+    ) throws(StoreError) -> NumberedDeliveries {
+        try reading { model in model.deliveries(of: session, after: number, limit: limit, bytes: bytes) }
+    }
+
     package func census() throws(StoreError) -> NotificationCensus {
         try reading { model in model.census }
     }

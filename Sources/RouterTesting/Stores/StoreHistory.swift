@@ -8,7 +8,7 @@ struct StoreHistory {
     private var nextSequence: Int64 = 1
     private var nextCreation: Int64 = 1
     private var term: Int64 = 0
-    private var sessions: [SceneSession] = []
+    private(set) var sessions: [SceneSession] = []
     private var applications: Set<ApplicationID> = []
     private var open: [Open] = []
     private var settled: [NotificationSequence] = []
@@ -48,6 +48,7 @@ struct StoreHistory {
         case 1 where draw(6) == 0: return deleteApplication()
         case 1, 2: return putSession()
         case 3: return draw(2) == 0 ? changeSession() : putGate()
+        case 5 where draw(3) == 0: return numberDeliveries()
         case 5 where draw(4) == 0: return putLock()
         case 4 where draw(3) == 0: return deleteSession()
         case 4...10: return insert()
@@ -102,18 +103,26 @@ struct StoreHistory {
         return .deleteSession(sessions.remove(at: draw(sessions.count)).key)
     }
 
+    private mutating func numberDeliveries() -> StoreChange? {
+        sessions.randomElement(using: &generator).map { .numberDeliveries($0.key) }
+    }
+
     private mutating func putLock() -> StoreChange? {
         guard !applications.isEmpty else { return nil }
         return .putPasscodeLock(pick(StoreSamples.passcodeLocks(pick(applications.sorted()), text())))
     }
 
     private mutating func insert() -> StoreChange {
-        let application = pick([StoreSamples.gallery, StoreSamples.clinic])
-        var new = StoreSamples.notification(nextSequence, in: application)
+        var new = StoreSamples.notification(nextSequence)
         if draw(3) == 0 {
             new = StoreSamples.fullNotification(nextSequence, text(), payload: [0, UInt8(draw(256)), 0])
-            new.application = application
         }
+        new.application = pick([StoreSamples.gallery, StoreSamples.clinic])
+        if draw(2) == 0, let session = sessions.randomElement(using: &generator) {
+            new.application = session.key.application
+            new.decision.session = session.key.session
+        }
+        let application = new.application
         new.receivedAt = time()
         new.dedupeKeys = draw(2) == 0 ? [] : ["key-\(nextSequence)"]
         new.placement = placement()
@@ -145,10 +154,11 @@ struct StoreHistory {
         let placement = placement()
         place(moved, placement)
         let reason = text()
+        let known = draw(2) == 0 ? sessions.randomElement(using: &generator)?.key.session : nil
         return .reassign(
             moved.sequence,
             Decision(
-                tier: pick(Tier.allCases), session: SessionID(unchecked: reason), reason: reason,
+                tier: pick(Tier.allCases), session: known ?? SessionID(unchecked: reason), reason: reason,
                 rulesVersion: Int64(reason.utf8.count)),
             placement)
     }

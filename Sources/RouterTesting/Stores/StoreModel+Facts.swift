@@ -6,6 +6,7 @@ extension StoreModel {
     func answer(to lookup: Lookup) -> Facts.Answer {
         switch lookup {
         case .receipt(let key): .receipt(receipt(for: key))
+        case .broadcast(let place): .broadcast(broadcast(at: place))
         case .keptAnswer(let key): .keptAnswer(answers[key]?.answer)
         case .payload(let sequence): .payload(notifications[sequence]?.stored.payload)
         case .notification(let id): .notification(sequences[id].flatMap { notifications[$0] }?.stored)
@@ -25,9 +26,18 @@ extension StoreModel {
 
     private func receipt(for key: DedupeKey) -> Receipt? {
         guard let entry = dedupeKeys[key].flatMap({ notifications[$0] }) else { return nil }
-        return Receipt(
-            sequence: entry.stored.sequence, id: entry.stored.id, device: entry.stored.device,
-            payload: entry.stored.payload?.bytes ?? [], decision: entry.first.decision, state: entry.first.state)
+        return receipt(of: entry, payload: entry.stored.payload?.bytes ?? [])
+    }
+
+    private func broadcast(at place: BroadcastPlace) -> [Receipt] {
+        let found = notifications.values.filter { place.has($0.stored) }
+        return found.sorted { $0.stored.sequence < $1.stored.sequence }.map { receipt(of: $0, payload: []) }
+    }
+
+    private func receipt(of entry: Entry, payload: [UInt8]) -> Receipt {
+        Receipt(
+            sequence: entry.stored.sequence, id: entry.stored.id, device: entry.stored.device, payload: payload,
+            decision: entry.first.decision, state: entry.first.state, broadcast: entry.stored.broadcast)
     }
 
     /// The size of a model is the size of its payloads.

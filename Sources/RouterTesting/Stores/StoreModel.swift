@@ -17,6 +17,7 @@ import RouterPlugin
 /// - A settlement is final: no change alters a settled notification, but it may be forgotten, together with its keys.
 /// - Only replays that have ended are forgotten.
 /// - A forgotten notification still counts under its final state.
+/// - The numbers of a session's deliveries begin with 1, have no gap, and belong to one delivery each.
 ///
 /// `apply` throws `conflict` if a change breaks a law, and may then have applied the changes before it; `undo` reverts
 /// all changes since `begin`.
@@ -27,6 +28,7 @@ struct StoreModel: Sendable {
     private(set) var resourceSets: [String: ResourceSet] = [:]
     private(set) var rules: KeptRules?
     private(set) var sessions: [SessionKey: SceneSession] = [:]
+    private(set) var numberings: [SessionKey: Numbering] = [:]
     private(set) var gates: [GateKey: OnboardingGate] = [:]
     private(set) var notifications: [NotificationSequence: Entry] = [:]
     private(set) var sequences: [NotificationID: NotificationSequence] = [:]
@@ -49,6 +51,11 @@ struct StoreModel: Sendable {
         let first: FirstAnswer
     }
 
+    /// The numbered deliveries of a session: number n is at place n - 1, nil once its notification is forgotten.
+    struct Numbering: Hashable, Sendable {
+        var deliveries: [NotificationSequence?] = []
+    }
+
     struct Answer: Hashable, Sendable {
         let answer: KeptAnswer
         let keptAt: Timestamp
@@ -67,6 +74,7 @@ struct StoreModel: Sendable {
         case resourceSet(String, ResourceSet?)
         case rules(KeptRules?)
         case session(SessionKey, SceneSession?)
+        case numbering(SessionKey, Numbering?)
         case gate(GateKey, OnboardingGate?)
         case notification(NotificationSequence, Entry?)
         case sequence(NotificationID, NotificationSequence?)
@@ -101,6 +109,7 @@ struct StoreModel: Sendable {
             case .resourceSet(let name, let before): resourceSets[name] = before
             case .rules(let before): rules = before
             case .session(let key, let before): sessions[key] = before
+            case .numbering(let key, let before): numberings[key] = before
             case .gate(let key, let before): gates[key] = before
             case .notification(let sequence, let before): replace(sequence, by: before)
             case .sequence(let id, let before): sequences[id] = before
@@ -141,7 +150,8 @@ struct StoreModel: Sendable {
             journal.append(.rules(rules))
             rules = used.kept
         case .putSession(let session): try put(session)
-        case .deleteSession(let key): set(nil, for: key)
+        case .deleteSession(let key): remove(key)
+        case .numberDeliveries(let key): try numberDeliveries(of: key)
         case .putGate(let gate): try put(gate)
         case .keepAnswer(let key, let answer, let time): try keep(Answer(answer: answer, keptAt: time), for: key)
         case .insert(let notification): try insert(notification)
@@ -168,7 +178,7 @@ struct StoreModel: Sendable {
 
     private mutating func delete(_ id: ApplicationID) {
         for source in sources.values where source.application == id { set(nil, for: source.id) }
-        for key in sessions.keys where key.application == id { set(nil, for: key) }
+        for key in sessions.keys where key.application == id { remove(key) }
         for key in gates.keys where key.application == id { set(nil, for: key) }
         for (key, lock) in passcodeLocks where key.application == id {
             passcodeLocks[key] = nil
@@ -204,7 +214,7 @@ struct StoreModel: Sendable {
             room -= 1
         }
         for key in next(sessions.keys, \.application) {
-            set(nil, for: key)
+            remove(key)
             room -= 1
         }
         for key in next(gates.keys, \.application) {
@@ -273,6 +283,7 @@ struct StoreModel: Sendable {
         var entry = Entry(accepted: new)
         entry.place(new.placement, settledAt: new.receivedAt)
         set(entry, for: new.sequence)
+        number(entry, new.placement)
     }
 
     private mutating func take(_ keys: [DedupeKey], for sequence: NotificationSequence) throws(StoreError) {
@@ -317,6 +328,7 @@ struct StoreModel: Sendable {
         entry.stored.progress = DeliveryProgress(attempts: entry.stored.progress.attempts)
         entry.place(placement, settledAt: nil)
         set(entry, for: sequence)
+        number(entry, placement)
     }
 
     private mutating func settle(
@@ -325,6 +337,25 @@ struct StoreModel: Sendable {
         var entry = try unsettled(sequence)
         entry.place(.settled(settlement), settledAt: time)
         set(entry, for: sequence)
+    }
+
+    // MARK: - Numbers
+
+    private mutating func numberDeliveries(of key: SessionKey) throws(StoreError) {
+        try check(sessions[key] != nil, "there is no session \(key) whose deliveries to number")
+        guard numberings[key] == nil else { return }
+        let waiting = NotificationFilter(application: key.application, state: .waiting, session: key.session)
+        let lane = notifications.values.map(\.stored).filter(waiting.matches).map(\.sequence).sorted()
+        set(Numbering(deliveries: lane), for: key)
+    }
+
+    /// A notification has come into the lane of its session.
+    private mutating func number(_ entry: Entry, _ placement: Placement) {
+        guard placement == .lane, let session = entry.stored.decision.session else { return }
+        let key = SessionKey(application: entry.stored.application, session: session)
+        guard var numbering = numberings[key] else { return }
+        numbering.deliveries.append(entry.stored.sequence)
+        set(numbering, for: key)
     }
 
     private func unsettled(_ sequence: NotificationSequence) throws(StoreError) -> Entry {
@@ -354,6 +385,10 @@ struct StoreModel: Sendable {
         census.forgotten += 1
         count(entry.stored.state, 1)
         journal.append(.forgotten(entry.stored.state))
+        for (key, var numbering) in numberings where numbering.deliveries.contains(sequence) {
+            numbering.deliveries = numbering.deliveries.map { $0 == sequence ? nil : $0 }
+            set(numbering, for: key)
+        }
     }
 
     private mutating func forgetAnswer(_ key: DedupeKey) throws(StoreError) {
@@ -369,9 +404,19 @@ struct StoreModel: Sendable {
         applications[id] = application
     }
 
+    private mutating func remove(_ key: SessionKey) { set(nil as SceneSession?, for: key) }
+
     private mutating func set(_ session: SceneSession?, for key: SessionKey) {
+        if numberings[key] != nil, session?.creationSequence != sessions[key]?.creationSequence {
+            set(nil as Numbering?, for: key)
+        }
         journal.append(.session(key, sessions[key]))
         sessions[key] = session
+    }
+
+    private mutating func set(_ numbering: Numbering?, for key: SessionKey) {
+        journal.append(.numbering(key, numberings[key]))
+        numberings[key] = numbering
     }
 
     private mutating func set(_ gate: OnboardingGate?, for key: GateKey) {

@@ -131,7 +131,8 @@ enum StoreSamples {
             operations: [
                 report, ProgressReport(operationID: "", step: text, currentStepNumber: 1, totalNumberOfSteps: 1),
             ],
-            failure: GateFailure(session: SessionID(unchecked: text), reason: text))
+            failure: GateFailure(session: SessionID(unchecked: text), reason: text),
+            proof: UnlockProof(issuer: text, subject: text))
     }
 
     /// Keys of both kinds, with windows that are open at either end, at both, and at none.
@@ -184,7 +185,8 @@ enum StoreSamples {
         manifest.allowsOneSceneOnly = true
         return Application(
             id: id, displayName: text, manifest: manifest,
-            delegate: endpoint, routing: RoutingSettings(prefersRequiresCan: true, requiresContentID: true),
+            delegate: endpoint,
+            routing: RoutingSettings(prefersRequiresCan: true, requiresContentID: true, broadcasts: true),
             delivery: DeliverySettings(
                 timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400], statuses: statuses,
                 reroute: RerouteSettings(onExhausted: true, onTimeout: true), weight: 7,
@@ -200,8 +202,21 @@ enum StoreSamples {
                 passcode: PasscodePolicy(
                     minLength: 1, hasDigit: true, hasUpper: true, hasLower: true, hasSpecial: true, isDigitsOnly: true,
                     minUniqueChars: 2, retryLimit: 3, allowsBiometrics: false, noPasscodeRequired: true,
-                    lockTimeoutSeconds: -1, expirationDays: 4)),
+                    lockTimeoutSeconds: -1, expirationDays: 4),
+                issuers: issuers(text)),
             observers: [PluginID(unchecked: "z.z"), PluginID(unchecked: "a.a")])
+    }
+
+    /// Issuers with a key of each kind; the names of keys are not empty.
+    private static func issuers(_ text: String) -> [ProofIssuer] {
+        let rsa = ProofKey.Material.rsa(modulus: Array(repeating: 255, count: 256), exponent: [1, 0, 1])
+        let p256 = ProofKey.Material.p256(x: Array(0..<32), y: Array(repeating: 0, count: 32))
+        return [
+            ProofIssuer(
+                name: text, audience: text, keys: [ProofKey(id: "rsa", rsa), ProofKey(id: "\(text.prefix(9))p", p256)],
+                takesAnySubject: true),
+            ProofIssuer(name: "", audience: "", keys: []),
+        ]
     }
 
     /// A lock with every field set, each text a hostile one; one with nothing set but the device.
@@ -228,6 +243,7 @@ enum StoreSamples {
         notification.collapseID = text
         notification.trace = TraceContext(unchecked: text)
         notification.replayOf = NotificationID(unchecked: text)
+        notification.broadcast = NotificationID(unchecked: text)
         notification.dedupeKeys = [text, text + "2"]
         notification.payload = .received(
             payload, contentType: sequence % 2 == 0 ? "application/json" : text,

@@ -22,7 +22,7 @@ extension StoreSuite {
         try expectGates(trial, gates)
         try trial.expectConflict([.putGate(OnboardingGate(key))], "a term that falls")
         let orphan = OnboardingGate(GateKey(application: StoreSamples.clinic, device: nil))
-        try trial.expectConflict([.putGate(orphan)], "a gate of nobody")
+        try trial.expectConflict([.putGate(orphan)], "a gate without an application")
 
         try holds(trial)
         try trial.store.commit([.deleteApplication(StoreSamples.gallery)])
@@ -50,15 +50,15 @@ extension StoreSuite {
         }
         try expectHold(trial, expected)
         try trial.store.commit([.reassign(new.sequence, new.decision, .gated(nil))])
-        try trial.expectConflict([.recall(new.sequence, .cancelled)], "what is held is called back on its way")
+        try trial.expectConflict([.recall(new.sequence, .cancelled)], "a held notification is called back on its way")
         try trial.store.commit([.settle(new.sequence, .expired, at: new.receivedAt)])
         trial.expect(try trial.store.recover().unsettled.isEmpty, "something is unsettled")
     }
 
     private static func expectHold(_ trial: StoreTrial<some Store>, _ expected: UnsettledNotification) throws {
-        trial.expectSame(try trial.store.recover().unsettled, [expected], "what is held")
+        trial.expectSame(try trial.store.recover().unsettled, [expected], "held notifications")
         let stored = try trial.store.notification(expected.id)
-        trial.expectSame(stored?.state, expected.isHeld ? .held : .waiting, "the state of what is held")
+        trial.expectSame(stored?.state, expected.isHeld ? .held : .waiting, "the state of a held notification")
         try trial.reopen()
     }
 }

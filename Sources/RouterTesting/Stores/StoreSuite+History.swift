@@ -47,6 +47,7 @@ extension StoreSuite {
         for key in history.dedupeKeys {
             trial.expect(try trial.store.receipt(for: key) == model.receipt(for: key), "the receipt for \(key)")
         }
+        for session in history.sessions { try compareNumbers(of: session.key, trial, model) }
         for state in NotificationState.allCases {
             let filter = NotificationFilter(application: StoreSamples.gallery, state: state)
             let found = try trial.store.notifications(matching: filter, limit: 20)

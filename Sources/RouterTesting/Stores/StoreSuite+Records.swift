@@ -50,7 +50,7 @@ extension StoreSuite {
         sessions[0].disabled = nil
         sessions[0].leaseExpiresAt = nil
         sessions[1].activationState = .foregroundActive
-        sessions[1].disabled = Disabled(.gone, since: nil)
+        sessions[1].disabled = Disabled(.demo(insteadOf: sessions[1].configuration), since: nil)
         // A session created again under its old id moves to the end.
         var anew = sessions.remove(at: 2)
         anew.creationSequence = 1001

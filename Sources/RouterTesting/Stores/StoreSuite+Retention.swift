@@ -25,13 +25,13 @@ extension StoreSuite {
             .notification(one), .notification(third.sequence), .answer(key("a")), .notification(two),
         ]
         let retained = try trial.store.retained(limit: 9)
-        trial.expectSame(retained.oldest.map(\.subject), expected, "what may be forgotten")
+        trial.expectSame(retained.oldest.map(\.subject), expected, "the notifications that may be forgotten")
         trial.expectSame(
             retained.oldest.map { $0.since.milliseconds - time.milliseconds }, [0, 1, 2, 3], "since when")
         trial.expectSame(retained.oldest.first?.bytes, first.payload.bytes.count, "the size of a payload")
         trial.expectSame(
             try trial.store.retained(limit: 3).oldest.map(\.subject), Array(expected.prefix(3)), "the first three")
-        try trial.expectConflict([.forget(NotificationSequence(4))], "the end of what waits")
+        try trial.expectConflict([.forget(NotificationSequence(4))], "the end of a waiting notification")
         try trial.expectConflict([.forget(NotificationSequence(77))], "the end of nothing")
         try trial.expectConflict([.forgetAnswer(key("b"))], "the end of no answer")
         try trial.expectConflict([.forget(one), .forgetAnswer(key("a")), .forget(one)], "an end twice")
@@ -66,6 +66,6 @@ extension StoreSuite {
         try trial.store.commit([.insert(next), .settle(next.sequence, .delivered, at: next.receivedAt)])
         try trial.expectConflict([.insert(notification)], "a sequence that has been forgotten")
         try trial.store.commit([.forget(next.sequence)])
-        trial.expectSame(try trial.store.census().forgotten, 2, "what has been forgotten")
+        trial.expectSame(try trial.store.census().forgotten, 2, "the number of forgotten notifications")
     }
 }

@@ -34,6 +34,7 @@ package enum StoreSuite {
         run("notifications", notifications)
         run("attempts", attempts)
         run("receipts", receipts)
+        run("broadcasts", broadcasts)
         run("answers", answers)
         run("facts", facts)
         run("later keys", laterKeys)
@@ -47,6 +48,7 @@ package enum StoreSuite {
         run("gates", gates)
         run("passcodes", passcodes)
         run("deletions", deletions)
+        run("numbers", numbers)
         for seed in [seed, seed &+ 1, seed &+ 2] {
             run("history with seed \(seed)") { try history(seed: seed, $0) }
         }

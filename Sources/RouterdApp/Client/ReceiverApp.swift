@@ -66,7 +66,7 @@ package struct ReceiverApp: Sendable {
         let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
         let headers = request.sourceHeaders
         let (verifiedBy, fault) = verify(headers, body)
-        let value = try? JSONValue(parsing: body, limits: .configuration)
+        let value = try? JSONValue(parsing: body, limits: .received)
         func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
         let received = Received(
             receivedAt: clock.wall, path: request.uri.path, target: request.uri.description, headers: headers,
@@ -101,4 +101,9 @@ extension WebhookAnswer {
         }
         return response
     }
+}
+
+extension JSONLimits {
+    /// For the body of a webhook: a payload may have the depth of `ingest` on its own, and stands within other objects.
+    package static let received = JSONLimits(maximumBytes: DaemonLimits.batchBytes, maximumDepth: deepest)
 }

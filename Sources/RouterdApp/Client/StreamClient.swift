@@ -1,6 +1,7 @@
 import DeliveryCurl
 import Router
 import RouterPlugin
+package import RouterdClient
 
 /// Follows the daemon's event stream over any number of connections.
 package struct StreamClient: Sendable {

@@ -18,7 +18,7 @@ extension ConfigurationLoader {
         if let days, days < policy.repeatMilliseconds {
             refuse(
                 "retention.days",
-                "What is kept for retention.repeatHours in any case cannot be forgotten by its age before that.")
+                "The age must be at least retention.repeatHours: notifications are kept that long in any case.")
         }
         return RetentionPolicy(
             ageMilliseconds: days, maximumBytes: policy.maximumBytes, repeatMilliseconds: policy.repeatMilliseconds)

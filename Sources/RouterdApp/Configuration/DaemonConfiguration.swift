@@ -76,14 +76,14 @@ package struct DaemonConfiguration: Sendable {
     package var warnings: [String] {
         var warnings: [String] = []
         if let secretKeys {
-            if secretKeys.isOpenToAll { warnings.append("secrets.keyFile: everybody on this machine may read it") }
+            if secretKeys.isOpenToAll { warnings.append("secrets.keyFile: every user of this machine may read it") }
         } else {
             warnings.append("no secrets.keyFile: the secrets of endpoints are kept in the database as they are")
         }
         if passcodeCost.parallelism << passcodeCost.logRounds < DaemonLimits.passcodeWork {
             warnings.append("passcodes: hashes are cheaper than OWASP asks of scrypt, and so are guesses")
         }
-        if traces?.isOpenToAll == true { warnings.append("traces.headersFile: everybody on this machine may read it") }
+        if traces?.isOpenToAll == true { warnings.append("traces.headersFile: every user of this machine may read it") }
         if let address = apns.cleartextListen, !address.isLoopback {
             warnings.append("apns.cleartextListen: provider tokens come in clear text over the network")
         }

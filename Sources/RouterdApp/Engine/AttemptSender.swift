@@ -75,8 +75,9 @@ struct AttemptSender: Sendable {
                 return finish(WebhookSender.payloadMissing)
             }
             if attempt.endpoint.isStream {
+                let number = try store.number(of: attempt.notification.sequence, in: attempt.receiver)
                 return streams.start(
-                    try webhooks.message(for: attempt, payload: payload), to: attempt.receiver,
+                    try webhooks.message(for: attempt, payload: payload, sequence: number), to: attempt.receiver,
                     timeoutSeconds: attempt.timeoutSeconds, finish: report)
             }
             let request = try webhooks.request(for: attempt, payload: payload, trace: trace, at: clock.wall)

@@ -28,12 +28,19 @@ struct DeliveryEventLog {
                 metadata["to"] = "\(transition.to.rawValue)"
                 metadata["reason"] = "\(transition.reason)"
                 logger.notice("an endpoint's breaker has changed", metadata: metadata)
+            case .endpoint(.sessionBreaker(let session, let endpoint, let transition)):
+                var metadata = metadata(of: endpoint)
+                metadata["session"] = "\(session.session)"
+                metadata["from"] = "\(transition.from.rawValue)"
+                metadata["to"] = "\(transition.to.rawValue)"
+                metadata["reason"] = "\(transition.reason)"
+                logger.notice("the breaker of a session has changed", metadata: metadata)
             case .endpoint(.alert(let endpoint, let trouble)):
                 var metadata = metadata(of: endpoint)
                 metadata["trouble"] = "\(trouble.rawValue)"
                 logger.warning("an endpoint needs attention", metadata: metadata)
             case .sessionDisabled(let session, let reason):
-                let metadata: Logger.Metadata = ["session": "\(session)", "reason": "\(reason.rawValue)"]
+                let metadata: Logger.Metadata = ["session": "\(session)", "reason": "\(reason.name)"]
                 logger.notice("session disabled", metadata: metadata)
             case .payloadMissing(let notification):
                 let metadata: Logger.Metadata = ["notification": "\(notification)"]
@@ -52,7 +59,7 @@ struct DeliveryEventLog {
 extension DeliveryEvent {
     fileprivate var kind: DeliveryEventKind {
         switch self {
-        case .endpoint(.breaker(_, let transition)):
+        case .endpoint(.breaker(_, let transition)), .endpoint(.sessionBreaker(_, _, let transition)):
             switch transition.to {
             case .closed: .breakerClosed
             case .open: .breakerOpened

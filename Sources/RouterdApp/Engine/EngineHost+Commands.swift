@@ -1,5 +1,6 @@
 import Dispatch
 package import Router
+import RouterPlugin
 
 extension EngineHost {
     /// Resumes the work that recovery found; call once, before the first command.
@@ -25,9 +26,11 @@ extension EngineHost {
     }
 
     /// Commits the outcome of an attempt; false if a client waits for the answer, and there is no room for its command.
-    nonisolated func finish(_ attempt: FinishedAttempt, answer: (@Sendable (Reply) -> Void)?) -> Bool {
-        guard let answer else { return offer(Inbox.Entry(commands: [.attemptFinished(attempt)], answer: nil)) }
-        return offer(Inbox.Entry(commands: [.attemptFinished(attempt)]) { answer($0.first ?? .none) })
+    nonisolated func finish(
+        _ attempt: FinishedAttempt, of tenant: ApplicationID, answer: (@Sendable (Reply) -> Void)?
+    ) -> Bool {
+        let answerAll = answer.map { answer in { @Sendable (replies: [Reply]) in answer(replies.first ?? .none) } }
+        return offer(Inbox.Entry(commands: [.attemptFinished(attempt)], tenant: tenant, answer: answerAll))
     }
 
     @discardableResult

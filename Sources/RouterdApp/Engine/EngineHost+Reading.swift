@@ -82,11 +82,14 @@ extension EngineHost {
 
     /// Sends a test webhook to the endpoint of a session.
     ///
-    /// - Returns: The attempt; nil if there is no such session, or it has no endpoint yet.
-    package func test(_ key: SessionKey) async -> AttemptRecord? {
-        guard let tenant = loop.engine.tenants[key.application], let session = tenant.sessions[key.session],
-            let endpoint = tenant.endpoint(of: session)
-        else { return nil }
+    /// - Returns: The attempt.
+    /// - Throws: `Refusal`, if there is no such session, or it has no URL.
+    package func test(_ key: SessionKey) async throws(Refusal) -> AttemptRecord {
+        let engine = loop.engine
+        guard let tenant = engine.tenants[key.application] else { throw engine.absence(of: key.application) }
+        guard let session = tenant.sessions[key.session] else { throw .unknownSession(key) }
+        guard let endpoint = tenant.endpoint(of: session) else { throw .endpointNotHere }
+        if endpoint.isStream { throw .notAWebhook(key) }
         return await sender.test(session, at: endpoint, timeoutSeconds: tenant.application.delivery.timeoutSeconds)
     }
 }

@@ -24,7 +24,7 @@ package actor EngineHost {
     nonisolated let streams = StreamHub()
     nonisolated let logger: Logger
     nonisolated let tracer: RouterTracer
-    private nonisolated let lines: WideLines
+    nonisolated let lines: WideLines
     var loop: EngineLoop
     var reports: EngineReports
     /// The store's last fault, which readers learn without waiting for the engine.
@@ -32,7 +32,7 @@ package actor EngineHost {
     private var clients = WaitingClients()
     private let alarm = Alarm()
     /// The beginning of the first plan of the next transaction; nil if there is none, or if spans are not recorded.
-    private var planningSince: SpanInstant?
+    var planningSince: SpanInstant?
     var whenIdle: CheckedContinuation<Void, Never>?
     package nonisolated let startedAt: Timestamp
     /// The reason why time is held back; nil if the clock is trusted.
@@ -85,7 +85,8 @@ package actor EngineHost {
     func drain() {
         defer { reports.compare(clock.now, wall: clock.wall) }
         for _ in 0..<DaemonLimits.roundsPerDrain {
-            let entries = inbox.take(commands: RouterLimits.commandsPerTransaction)
+            let entries = inbox.take(
+                commands: RouterLimits.commandsPerTransaction, shared: DaemonLimits.commandsPerSharedRound)
             for entry in entries { take(entry) }
             planningSince = nil
             repeat { for effect in step() { perform(effect) } } while loop.isInRound
@@ -122,7 +123,9 @@ package actor EngineHost {
             let now = clock.now
             for attempt in attempts {
                 reports.meters.started(attempt, at: now)
-                sender.send(attempt, at: now) { [weak self] in self?.finish($0, answer: $1) ?? false }
+                sender.send(attempt, at: now) { [weak self, tenant = attempt.receiver.application] in
+                    self?.finish($0, of: tenant, answer: $1) ?? false
+                }
             }
         case .report(let report): reports.add(report, at: clock.now)
         case .cut(let connections): streams.cut(connections)
@@ -146,11 +149,7 @@ package actor EngineHost {
                 let start = ContinuousClock.now
                 try store.commit(transaction.changes)
                 reports.storeCommitted(transaction.changes.count, in: start.duration(to: .now))
-                // Memory has not followed the transaction yet.
-                lines.add(transaction.changes, loop.engine.unsettled)
-                TransactionSpans(tracer: tracer).add(
-                    transaction.changes, from: planningSince, to: clock.instant, loop.engine.unsettled)
-                planningSince = nil
+                note(transaction.changes)
             }
             return loop.committed(transaction, after: feed.isWanted ? feed.lastSequence : nil, at: clock.now)
         } catch {

@@ -35,11 +35,19 @@ package struct WebhookSender: Sendable {
     }
 
     /// The message that goes over a stream.
-    func message(for attempt: AttemptStart, payload: MessagePayload) throws -> StreamMessage {
+    func message(
+        for attempt: AttemptStart, payload: MessagePayload, sequence: Int64?
+    ) throws -> StreamMessage {
         let message = DeliveryMessage(attempt, payload)
+        return StreamMessage(
+            id: message.id, attempt: message.attempt, sequence: sequence, envelope: try envelope(of: message))
+    }
+
+    /// The body of a message in the standard format.
+    func envelope(of message: DeliveryMessage) throws -> [UInt8] {
         let rendered = try formats.format(.standard).render(message)
         if let fault = rendered.fault { throw fault }
-        return StreamMessage(id: message.id, attempt: message.attempt, envelope: rendered.body)
+        return rendered.body
     }
 
     /// The request that brings a message to an endpoint.

@@ -1,6 +1,5 @@
 import Crypto
 import CryptoExtras
-import Dispatch
 import Foundation
 package import Router
 package import RouterPlugin
@@ -17,7 +16,7 @@ package final class PasscodeHasher: Sendable {
     }
 
     private let cost: PasscodeHash.Cost
-    private let queue = DispatchQueue(label: "routerd.passcodes", qos: .utility, attributes: .concurrent)
+    private let threads: BackgroundThreads
     private let slots: TenantSlots
 
     package init(
@@ -27,6 +26,7 @@ package final class PasscodeHasher: Sendable {
     ) {
         self.cost = cost
         let workers = max(1, workers)
+        threads = BackgroundThreads(workers)
         slots = TenantSlots(slots: workers, share: (workers + 1) / 2, waitingLimit: waiting)
     }
 
@@ -39,7 +39,7 @@ package final class PasscodeHasher: Sendable {
         of tenant: ApplicationID, _ body: (Turn) async throws -> Value
     ) async throws -> Value {
         do {
-            return try await slots.withSlot(for: tenant) { try await body(Turn(cost: cost, queue: queue)) }
+            return try await slots.withSlot(for: tenant) { try await body(Turn(cost: cost, threads: threads)) }
         } catch is TenantSlots.Full {
             throw Overloaded()
         }
@@ -48,16 +48,16 @@ package final class PasscodeHasher: Sendable {
     /// The permission to compute hashes.
     package struct Turn: Sendable {
         fileprivate let cost: PasscodeHash.Cost
-        fileprivate let queue: DispatchQueue
+        fileprivate let threads: BackgroundThreads
 
         /// The hash of a newly chosen passcode, with a salt of its own.
         package func hash(_ passcode: Passcode) async throws -> PasscodeHash {
-            try await queue.perform { try PasscodeHasher.hash(passcode, cost) }
+            try await threads.perform { try PasscodeHasher.hash(passcode, cost) }
         }
 
         /// Whether the hash was made of this passcode.
         package func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> PasscodeLock.Verdict {
-            try await queue.perform {
+            try await threads.perform {
                 let digest = try PasscodeHasher.derive(passcode, hash.salt, hash.cost, count: hash.digest.count)
                 let isRight = hash.matches(digest)
                 let isOutdated = isRight && hash.cost != cost

@@ -64,8 +64,14 @@ package struct PluginCheck: Sendable {
         await transport.start()
         let first = await ask(Self.notification(), Self.candidates(1))
         guard case .verdicts = first else {
+            // A process that fails at each start leaves the question waiting: its fault says more than the late answer.
+            let ofQuestions: Set<RuleFault> = [.late, .overloaded, .quarantined]
+            let causes = await transport.status().faults.filter { !ofQuestions.contains($0.key) }
+            let cause = causes.max { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }?.key.rawValue
             await transport.stop()
-            return [Finding(law: "answers", violation: "the first question: \(Self.word(first))")]
+            let word = Self.word(first)
+            let reason = cause.flatMap { $0 == word ? nil : ", because the process fails: \($0)" } ?? ""
+            return [Finding(law: "answers", violation: "the first question: \(word)\(reason)")]
         }
         var findings = [Finding(law: "answers", violation: nil)]
         findings.append(Finding(law: "garbage", violation: await afterGarbage()))

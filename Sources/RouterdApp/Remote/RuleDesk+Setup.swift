@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 package import Logging
 package import Router
@@ -34,6 +35,11 @@ extension RuleDesk {
             case .callOut(let settings):
                 members.append(Member(rule, CallOutRule(rule, settings, transport: transport, clock: clock)))
             case .process(let settings):
+                if let path = PluginFolder.closedPath(of: settings) {
+                    logger.warning(
+                        "a plugin's file is closed to the user that plugins run as",
+                        metadata: ["path": "\(path)", "plugin": "\(rule.id)"])
+                }
                 let own = try PluginFolder.make(for: rule.id, in: folder)
                 let reads = PluginFolder.reads(of: settings, hiding: hidden + [own])
                 let process = ProcessRule(
@@ -56,11 +62,17 @@ extension DaemonConfiguration {
 
 extension EngineHost {
     /// The answers of the remote rules about a notification that is explained.
-    package func answers(about view: NotificationView, at now: Timestamp) async -> RuleAnswers? {
+    ///
+    /// - Parameter trial: The application as it is in a trial; nil if there is none.
+    package func answers(
+        about view: NotificationView, isBroadcast: Bool = false, among trial: Tenant? = nil, at now: Timestamp
+    ) async -> RuleAnswers? {
         guard let desk else { return nil }
         let found = await decide { engine, work in
-            engine.tenants[view.application].map {
-                RemoteQuestion(about: view, in: $0, limit: DaemonLimits.candidatesAsked, &work)
+            (trial ?? engine.tenants[view.application]).map {
+                isBroadcast
+                    ? RemoteQuestion(aboutAll: view, in: $0, &work)
+                    : RemoteQuestion(about: view, in: $0, limit: DaemonLimits.candidatesAsked, &work)
             }
         }
         guard let question = found else { return nil }
@@ -118,6 +130,31 @@ extension PluginFolder {
             }
         }
         return reads
+    }
+
+    /// The first folder or file on the way to what the command names by absolute paths that is closed to other users than its
+    /// owner; nil if there is none, or if plugins run as the user of the daemon.
+    ///
+    /// - Parameter permissions: The permissions of a path; nil if there is none.
+    package static func closedPath(
+        of settings: ProcessSettings, isPrivileged: Bool = geteuid() == 0, permissions: (String) -> Int? = permissions
+    ) -> String? {
+        guard isPrivileged else { return nil }
+        for argument in settings.command where argument.hasPrefix("/") {
+            let parts = URL(filePath: argument).resolvingSymlinksInPath().path.split(separator: "/")
+            for count in 1...max(parts.count, 1) {
+                let path = "/" + parts.prefix(count).joined(separator: "/")
+                guard let found = permissions(path) else { break }
+                // A folder is passed, and the file is read or run.
+                if found & (count < parts.count ? 0o001 : 0o005) == 0 { return path }
+            }
+        }
+        return nil
+    }
+
+    package static func permissions(_ path: String) -> Int? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.posixPermissions] as? NSNumber)?.intValue
     }
 
     package static func isFolder(_ path: String) -> Bool? {

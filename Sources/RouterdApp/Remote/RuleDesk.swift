@@ -186,7 +186,9 @@ package actor RuleDesk {
         inquiry.left -= 1
         guard inquiry.left == 0 else { return }
         let isExhausted = inquiry.asked >= inquiry.question.candidates.count
-        if !isExhausted, inquiry.page.allSatisfy({ candidate in inquiry.vetoes(candidate.session) }) {
+        let goesOn =
+            inquiry.question.isAboutAll || inquiry.page.allSatisfy { candidate in inquiry.vetoes(candidate.session) }
+        if !isExhausted, goesOn {
             askPage(of: number)
         } else {
             inquiries[number] = nil
@@ -272,7 +274,7 @@ extension EngineHost {
                 var (found, work) = (found, work)
                 for request in requests[found.count...] {
                     let question = host.loop.engine.tenants[request.application].map {
-                        RemoteQuestion(about: request.view, in: $0, limit: DaemonLimits.candidatesAsked, &work)
+                        RemoteQuestion(about: request, in: $0, limit: DaemonLimits.candidatesAsked, &work)
                     }
                     if work.isUnfinished {
                         work.resume(RouterLimits.stepsPerTurn)

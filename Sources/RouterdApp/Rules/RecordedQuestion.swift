@@ -14,9 +14,12 @@ struct RecordedQuestion: Sendable {
 
     private let notification: StoredNotification
     private let view: NotificationView
+    /// The one session that may have a notification of a broadcast.
+    private let receiver: SessionID?
 
     init(_ notification: StoredNotification, _ payload: [UInt8]) {
         self.notification = notification
+        receiver = notification.broadcast == nil ? nil : notification.decision.receiverOfBroadcast
         view = NotificationView(
             kind: notification.kind, application: notification.application, device: notification.device,
             contentID: notification.contentID, priority: notification.priority, payload: payload)
@@ -29,8 +32,8 @@ struct RecordedQuestion: Sendable {
         between current: Chooser, in tenant: Tenant, and proposed: Chooser, in other: Tenant,
         _ work: inout DecisionWork
     ) -> Difference? {
-        let first = current.tryOut(view, in: tenant, &work, at: notification.receivedAt)
-        let second = proposed.tryOut(view, in: other, &work, at: notification.receivedAt)
+        let first = current.tryOut(view, only: receiver, in: tenant, &work, at: notification.receivedAt)
+        let second = proposed.tryOut(view, only: receiver, in: other, &work, at: notification.receivedAt)
         guard first.outcome != second.outcome || !first.amendment.hasSameEffect(as: second.amendment) else {
             return nil
         }

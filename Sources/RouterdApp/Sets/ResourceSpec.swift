@@ -6,9 +6,12 @@ package enum ResourceSpec {
     /// The specification of a resource as it is kept.
     package static func of(_ value: ResourceValue) -> JSONValue {
         switch value {
-        case .application(let application): specification(ApplicationBody.write(application), of: .application)
-        case .session(let session): specification(SessionBody.write(session), of: .session)
-        case .source(let source): specification(SourceBody.write(source), of: .source)
+        case .application(let application):
+            return specification(ApplicationBody.write(application), of: .application)
+        case .session(var session):
+            session.leaveDemo()
+            return specification(SessionBody.write(session), of: .session)
+        case .source(let source): return specification(SourceBody.write(source), of: .source)
         }
     }
 

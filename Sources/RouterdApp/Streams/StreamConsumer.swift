@@ -8,12 +8,15 @@ struct StreamMessage: Sendable {
     /// The delivery's id, as `webhook-id` over HTTP.
     let id: String
     let attempt: Int
+    /// Its number among the deliveries of the session; nil if it has none.
+    let sequence: Int64?
     /// The message in the standard format.
     let envelope: [UInt8]
 
     func write(epoch: Int64, to object: inout JSONObjectWriter) {
         object.field("id", id)
         object.field("attempt", attempt)
+        if let sequence { object.field("sequence", sequence) }
         object.field("epoch", epoch)
         object.raw("envelope", envelope)
     }
@@ -25,6 +28,10 @@ struct StreamMessage: Sendable {
 final class StreamConsumer: Sendable {
     enum Step: Sendable {
         case messages([StreamMessage])
+        /// Answers to messages of the client, ready to be written, and the cost of those messages.
+        case replies(ByteBuffer, cost: Int)
+        /// The client has ended the connection, and its last reply is written. The last step.
+        case hungUp
         case nudged
         /// The daemon ends the connection, and says why. The next step is `ended`.
         case closed(Closing)
@@ -42,6 +49,10 @@ final class StreamConsumer: Sendable {
     private struct State {
         var epoch: Int64 = 0
         var messages: [StreamMessage] = []
+        var replies = ByteBuffer()
+        /// The cost of the messages that the replies answer.
+        var cost = 0
+        var isHungUp = false
         var isNudged = false
         var closing: Closing?
         var isEnded = false
@@ -67,12 +78,25 @@ final class StreamConsumer: Sendable {
 
     func push(_ message: StreamMessage) { change { $0.messages.append(message) } }
 
-    /// Takes a message back; false if it was written already.
-    func withdraw(_ id: String) -> Bool {
+    /// Takes the message of an attempt back; false if it was written already.
+    func withdraw(_ id: String, attempt: Int) -> Bool {
         state.withLock { state in
-            guard let place = state.messages.firstIndex(where: { $0.id == id }) else { return false }
+            guard let place = state.messages.firstIndex(where: { $0.id == id && $0.attempt == attempt }) else {
+                return false
+            }
             state.messages.remove(at: place)
             return true
+        }
+    }
+
+    /// - Parameters:
+    ///   - cost: The cost of the message that is answered.
+    ///   - isLast: Whether the client has ended the connection.
+    func reply(_ bytes: ByteBuffer, cost: Int, isLast: Bool = false) {
+        change { state in
+            state.replies.writeImmutableBuffer(bytes)
+            state.cost += cost
+            if isLast { state.isHungUp = true }
         }
     }
 
@@ -113,11 +137,17 @@ final class StreamConsumer: Sendable {
     }
 
     private static func hasStep(_ state: State) -> Bool {
-        !state.messages.isEmpty || state.isNudged || state.closing != nil || state.isEnded
+        !state.messages.isEmpty || state.replies.readableBytes > 0 || state.isHungUp || state.isNudged
+            || state.closing != nil || state.isEnded
     }
 
     private func take() -> Step? {
         state.withLock { state in
+            if state.replies.readableBytes > 0 {
+                defer { (state.replies, state.cost) = (ByteBuffer(), 0) }
+                return .replies(state.replies, cost: state.cost)
+            }
+            if state.isHungUp { return .hungUp }
             if state.isEnded { return .ended }
             if let closing = state.closing {
                 state.isEnded = true

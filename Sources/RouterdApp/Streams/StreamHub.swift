@@ -103,7 +103,7 @@ final class StreamHub: Sendable {
 
     private func timeOut(_ id: String, _ attempt: Int, of session: SessionKey) {
         guard let pending = take(id, of: session, where: { $0.attempt == attempt }) else { return }
-        let isUnwritten = pending.consumer.withdraw(id)
+        let isUnwritten = pending.consumer.withdraw(id, attempt: pending.attempt)
         end(
             [pending], isUnwritten ? .noConsumer : .timedOut,
             isUnwritten ? "The receiver does not read." : "No acknowledgement has come in time.")
@@ -122,6 +122,9 @@ final class StreamHub: Sendable {
             putBack(pending, of: session)
         } else {
             pending.timer?.cancel()
+            // The answer may be that to an earlier attempt: the message of this one is written no more. The next attempt may
+            // have started already.
+            _ = pending.consumer.withdraw(id, attempt: pending.attempt)
         }
         return reply
     }
@@ -130,7 +133,7 @@ final class StreamHub: Sendable {
     func forget(_ id: String, of session: SessionKey) {
         guard let pending = take(id, of: session) else { return }
         pending.timer?.cancel()
-        _ = pending.consumer.withdraw(id)
+        _ = pending.consumer.withdraw(id, attempt: pending.attempt)
         _ = pending.finish(.acknowledged, nil)
     }
 

@@ -1,16 +1,20 @@
-import Dispatch
 import HTTPTypes
 package import Router
-import RouterPlugin
+package import RouterPlugin
 
 /// Runs reads of the store on threads of their own, in turns of the tenants.
 ///
 /// The threads that answer requests never wait for SQLite: a handler suspends until its read has run. Thread-safe.
 package final class StoreReaders: Sendable {
     private let store: any Store
-    private let queue = DispatchQueue(label: "routerd.reading", qos: .userInitiated, attributes: .concurrent)
+    private let threads = BackgroundThreads(DaemonLimits.reads)
     private let slots = TenantSlots(
         slots: DaemonLimits.reads, share: DaemonLimits.readsOfTenant, waitingLimit: DaemonLimits.readsWaiting)
+    private let walks = TenantSlots(
+        slots: DaemonLimits.walks, share: DaemonLimits.readsOfTenant, waitingLimit: DaemonLimits.readsWaiting)
+
+    private let decisions = TenantSlots(
+        slots: DaemonLimits.decisionsTried, share: 1, waitingLimit: DaemonLimits.readsWaiting)
 
     package init(_ store: any Store) { self.store = store }
 
@@ -21,13 +25,40 @@ package final class StoreReaders: Sendable {
     func read<Value: Sendable>(
         for tenant: ApplicationID?, _ body: @escaping @Sendable (any Store) throws -> Value
     ) async throws -> Value {
+        try await inTurn(of: tenant, slots) { [store, threads] in try await threads.perform { try body(store) } }
+    }
+
+    /// Writes an answer that may be long when the tenant's turn has come.
+    ///
+    /// - Parameter entries: The number of entries in the answer; a short one is written at once.
+    func write(
+        _ entries: Int, for tenant: ApplicationID?, _ body: @escaping @Sendable () -> [UInt8]
+    ) async throws -> [UInt8] {
+        if entries <= DaemonLimits.pageSize { return body() }
+        return try await inTurn(of: tenant, slots) { [threads] in try await threads.perform(body) }
+    }
+
+    /// Runs a long walk over the engine's memory, which reads no store, when the tenant's turn has come.
+    func walk<Value: Sendable>(for tenant: ApplicationID?, _ body: () async throws -> Value) async throws -> Value {
+        try await inTurn(of: tenant, walks, body)
+    }
+
+    /// Makes a decision that has no effect when the turn of its application has come. An application has one such decision under
+    /// way, so that it takes one turn of the engine between two rounds, however many requests it has sent.
+    package func decide<Value: Sendable>(for application: ApplicationID?, _ body: () async throws -> Value) async throws
+        -> Value
+    {
+        try await inTurn(of: application, decisions, body)
+    }
+
+    private func inTurn<Value: Sendable>(
+        of tenant: ApplicationID?, _ slots: TenantSlots, _ body: () async throws -> Value
+    ) async throws -> Value {
         do {
-            return try await slots.withSlot(for: tenant) {
-                try await queue.perform { [store] in try body(store) }
-            }
+            return try await slots.withSlot(for: tenant, body)
         } catch is TenantSlots.Full {
             throw Problem(
-                .tooManyRequests, "too-many-reads", "As many lists of this application are being read as may wait.",
+                .tooManyRequests, "too-many-reads", "As many reads and trials of this application wait as may.",
                 retryAfter: 1)
         }
     }

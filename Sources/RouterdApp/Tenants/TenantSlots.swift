@@ -21,6 +21,15 @@ final class TenantSlots: Sendable {
     func withSlot<Value: Sendable>(
         for tenant: ApplicationID?, _ body: () async throws -> Value
     ) async throws -> Value {
+        try await enter(tenant)
+        defer { leave(tenant) }
+        return try await body()
+    }
+
+    /// Returns when the task has a slot, which `leave` gives back.
+    ///
+    /// - Throws: `Full`.
+    func enter(_ tenant: ApplicationID?) async throws {
         try await withCheckedThrowingContinuation { waiter in
             switch turns.withLock({ $0.ask(tenant, waiter) }) {
             case .begin: waiter.resume()
@@ -28,7 +37,7 @@ final class TenantSlots: Sendable {
             case .refused: waiter.resume(throwing: Full())
             }
         }
-        defer { turns.withLock { $0.finished(tenant) }?.resume() }
-        return try await body()
     }
+
+    func leave(_ tenant: ApplicationID?) { turns.withLock { $0.finished(tenant) }?.resume() }
 }

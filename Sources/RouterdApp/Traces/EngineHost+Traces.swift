@@ -23,6 +23,14 @@ extension EngineHost {
             throw error
         }
     }
+
+    /// Logs and traces changes that were committed. Memory has not followed them yet.
+    func note(_ changes: [StoreChange]) {
+        lines.add(changes) { loop.engine.unsettled($0) }
+        guard let start = planningSince else { return }
+        planningSince = nil
+        TransactionSpans(tracer: tracer).add(changes, from: start, to: clock.instant) { loop.engine.unsettled($0) }
+    }
 }
 
 /// The spans of a committed transaction: one a decision, and one a settlement.
@@ -30,13 +38,12 @@ struct TransactionSpans: Sendable {
     let tracer: RouterTracer
 
     /// - Parameters:
-    ///   - start: The beginning of the transaction's first plan; nil records nothing.
+    ///   - start: The beginning of the transaction's first plan.
     ///   - unsettled: Finds a notification as it was before the transaction.
     func add(
-        _ changes: [StoreChange], from start: SpanInstant?, to end: SpanInstant,
+        _ changes: [StoreChange], from start: SpanInstant, to end: SpanInstant,
         _ unsettled: (NotificationSequence) -> UnsettledNotification?
     ) {
-        guard let start else { return }
         for change in changes {
             switch change {
             case .insert(let notification):

@@ -1,3 +1,4 @@
+import Router
 package import RouterPlugin
 
 /// Counts of spans since the start.
@@ -68,8 +69,8 @@ package struct SpanLine: Sendable {
             counts.droppedRefused += rejected
         case .refused: counts.droppedRefused += underWay.count
         case .failed(let asked):
-            let steps = min(failures, DaemonLimits.exportWaitDoublings)
-            let own = min(DaemonLimits.exportWaitSeconds.upperBound, DaemonLimits.exportWaitSeconds.lowerBound << steps)
+            let waits = DaemonLimits.exportWaitSeconds
+            let own = RetryPolicy.doubled(waits.lowerBound, times: failures, atMost: waits.upperBound)
             let wait = min(max(own, Int64(asked ?? 0)), DaemonLimits.exportWaitAskedSeconds)
             failures += 1
             notBefore = now.advanced(byMilliseconds: 1000 * wait)

@@ -54,7 +54,7 @@ struct ShowApplication: AsyncParsableCommand {
 
 struct PutApplication: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "put", abstract: "Register an application, or replace what it says of itself.",
+        commandName: "put", abstract: "Register an application, or replace its registration.",
         discussion: """
             Prints the answer, which shows each new secret once.
 

@@ -49,7 +49,7 @@ struct SetOptions: ParsableArguments {
         if let adopted = answer["adopted"]?.asInt64, adopted > 0 {
             Console.print(
                 (isDryRun ? "would be " : "") + "taken into the set \(set): \(adopted) that existed outside it; "
-                    + "a later --prune of the set deletes what it no longer names")
+                    + "a later --prune of the set deletes resources that it no longer names")
         }
         return counts
     }

@@ -4,31 +4,35 @@ import Glibc
 import Router
 import RouterPlugin
 import RouterdApp
+import RouterdClient
 
 struct Attach: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make a shell command the receiver of a scene session.",
         discussion: """
-            The session is registered as one that connects out. The command runs once for each delivery, with the message on \
+            The session is registered as one that connects out. The command runs once for each delivery, life-cycle events among them, with the message on \
             its standard input and ROUTERD_DELIVERY, ROUTERD_ATTEMPT and ROUTERD_TYPE in its environment. Exit status 0 \
             acknowledges the delivery, and a JSON object on standard output is the answer; another status refuses it, and it \
             comes again. A second receiver of the session takes over, and this one ends.
 
             EXAMPLES
-              routerd attach --application com.example.Gallery --session agent --exec 'jq -r .data.targetContentIdentifier'
-              routerd attach --application com.example.Gallery --session agent --preferring 'agent/*' --exec ./handle.sh
+              routerd attach --session agent --exec 'jq -r .type'
+              routerd attach --session agent --allowing agent/ --exec ./handle.sh
             """)
 
     @OptionGroup var server: ServerOptions
-    @Option(help: "The application.")
-    var application: String
+    @OptionGroup var target: ApplicationOption
     @Option(help: "The session to register and to receive for.")
     var session: String
     @Option(help: "The command, run by /bin/sh.")
     var exec: String
-    @Option(help: "A pattern of content ids that the session prefers; may be given several times.")
+    @Option(help: "A text in the ids of all content that the session can show; may be given several times.")
+    var allowing: [String] = []
+    @Option(help: "A text in the ids of content that the session prefers; may be given several times.")
     var preferring: [String] = []
-    @Option(help: "Seconds until a delivery that the command refuses comes again; its schedule says otherwise.")
+    @Option(help: "The activation state of the session.")
+    var state = "foregroundActive"
+    @Option(help: "A delivery that the command refuses comes again after this many seconds, or later by its schedule.")
     var retryAfter: Int?
     @Option(parsing: .unconditional, help: "End after this number of deliveries.")
     var count: Int?
@@ -41,7 +45,7 @@ struct Attach: AsyncParsableCommand {
     func run() async throws {
         // A command may end before it has read its input.
         signal(SIGPIPE, SIG_IGN)
-        let path = "/v1/applications/\(encoded(application))/sessions/\(encoded(session))"
+        let path = "\(target.path)/sessions/\(encoded(session))"
         let client = try APIClient(server: server.server, key: server.key)
         defer { client.close() }
         let put = try await client.send(.put, path, body: registration)
@@ -55,10 +59,13 @@ struct Attach: AsyncParsableCommand {
             } take: { event in
                 if event.type == "superseded" { closing = "another receiver has taken over" }
                 if event.type == "ended" { closing = "the session was discarded, or has a URL" }
-                guard event.type == "delivery", let delivery = try? JSONValue(parsing: event.data) else {
-                    return closing == nil
+                guard event.type == "delivery" else { return closing == nil }
+                do throws(JSONError) {
+                    handle(try JSONValue(parsing: event.data, limits: .streamed), below: path, client)
+                } catch {
+                    Console.error("a delivery is not JSON that can be read: \(error)")
+                    return true
                 }
-                handle(delivery, below: path, client)
                 taken += 1
                 return taken != count
             }
@@ -78,10 +85,12 @@ struct Attach: AsyncParsableCommand {
     private var registration: [UInt8] {
         JSONWriter.object { body in
             body.object("endpoint") { $0.field("stream", true) }
-            body.field("activationState", "foregroundActive")
-            guard !preferring.isEmpty else { return }
+            body.field("activationState", state)
+            guard !preferring.isEmpty || !allowing.isEmpty else { return }
             body.object("activationConditions") { conditions in
-                conditions.array("preferring") { list in for pattern in preferring { list.element(pattern) } }
+                for (name, texts) in [("allowing", allowing), ("preferring", preferring)] where !texts.isEmpty {
+                    conditions.array(name) { list in for text in texts { list.element(text) } }
+                }
             }
         }
     }

@@ -14,8 +14,8 @@ struct ConfirmClock: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm", abstract: "Confirm that the machine's clock is right.",
         discussion: """
-            The daemon then ends what has ended by this clock: retention forgets, expirations and leases end. Compare `date` with
-            another clock first.
+            The daemon then acts on all times that this clock has passed: retention forgets, expirations and leases end. Compare \
+            `date` with another clock first.
 
             EXAMPLES
               routerd clock confirm

@@ -40,7 +40,7 @@ struct ListLanes: AsyncParsableCommand {
 
 struct ResumeLane: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Try what waits in a session's lane at once.",
+        commandName: "resume", abstract: "Try the next notification of a session's lane at once.",
         discussion: """
             A session that its endpoint's 410 has disabled takes part again. Without a session, the delegate's lane.
 

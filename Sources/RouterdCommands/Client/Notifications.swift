@@ -46,7 +46,7 @@ struct ListNotifications: AsyncParsableCommand {
         discussion: """
             EXAMPLES
               routerd notifications
-              routerd notifications list --state deadLettered --since 2026-01-02T00:00:00Z --all
+              routerd notifications list --state deadLettered --all
             """)
 
     @OptionGroup var server: ServerOptions
@@ -67,7 +67,7 @@ struct ListNotifications: AsyncParsableCommand {
             : try await server.page("/v1/notifications", terms, of: "notifications")
         guard !server.json else { return }
         let columns = [
-            "id", "receivedAt", "state", "application", "decision.session", "targetContentIdentifier", "reason",
+            "id", "receivedAt", "state", "type", "application", "decision.session", "targetContentIdentifier", "reason",
         ]
         Table(columns, of: found, wide: table.wide).show(nothing: "There is no such notification.")
     }

@@ -6,7 +6,7 @@ import RouterdApp
 
 struct ShowPasscode: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "passcode", abstract: "Show what is known of the passcode of a device, and its policy.",
+        commandName: "passcode", abstract: "Show the state and the policy of a device's passcode.",
         discussion: """
             EXAMPLES
               routerd gates passcode --device till-3
@@ -26,6 +26,9 @@ struct ShowPasscode: AsyncParsableCommand {
         if let time = answer["locksAt"]?.asString { rows.append(["locks at", time]) }
         if answer["mustBeChanged"] == true { rows.append(["must be changed", "yes"]) }
         rows.append(["device key", answer["hasDeviceKey"] == true ? "yes" : "no"])
+        for issuer in answer["issuers"]?.asArray ?? [] {
+            rows.append(["issuer", "\(issuer["issuer"]?.asString ?? "") for \(issuer["audience"]?.asString ?? "")"])
+        }
         for member in answer["policy"]?.asObject?.members ?? [] {
             rows.append([member.key, String(decoding: member.value.serialized(), as: UTF8.self)])
         }

@@ -6,7 +6,7 @@ import RouterdApp
 
 struct Receive: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Receive webhooks, verify their signatures, and print what comes in.",
+        abstract: "Receive webhooks, verify their signatures, and print them.",
         discussion: """
             Webhooks that none of the keys has signed are answered 401, all others with --status. Keys are counted from 1 in \
             the order in which they are given.
@@ -37,8 +37,7 @@ struct Receive: AsyncParsableCommand {
         let address = try ListenAddress(option: "--listen", listen)
         let keys: [WebhookVerificationKey]
         do { keys = try secret.map { try WebhookVerificationKey($0) } } catch { throw ValidationError("\(error)") }
-        var logger = Logger(label: "routerd.receive") { _ in ConsoleLogHandler { Console.error($0) } }
-        logger.logLevel = .warning
+        let logger = LogFormat.text.logger("routerd.receive", at: .warning) { Console.error($0) }
         let asJSON = json
         let versions = keys.map(\.version)
         let inspector = ui ? try Inspector(keys: keys, usual: WebhookAnswer(status: status)) : nil
@@ -68,7 +67,7 @@ extension ReceiverApp.Received {
 
     /// A body that is JSON is indented; another one is shown as it is.
     private static func shown(_ body: [UInt8]) -> String {
-        let value = try? JSONValue(parsing: body, limits: .configuration)
+        let value = try? JSONValue(parsing: body, limits: .received)
         return String(decoding: value?.indented() ?? body, as: UTF8.self)
             .split(separator: "\n", omittingEmptySubsequences: false).map { "  \($0)" }.joined(separator: "\n")
     }

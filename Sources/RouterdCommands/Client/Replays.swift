@@ -7,7 +7,7 @@ struct Replays: ParsableCommand {
         abstract: "Send again all settled notifications that a filter shows.",
         discussion: """
             EXAMPLES
-              routerd replays start --state deadLettered --since 2026-01-02T00:00:00Z --dry-run
+              routerd replays start --state deadLettered --dry-run
               routerd replays start --state deadLettered --per-second 50
               routerd replays
             """,
@@ -41,7 +41,7 @@ struct StartReplay: AsyncParsableCommand {
         commandName: "start", abstract: "Begin a replay; each notification gets a new decision.",
         discussion: """
             EXAMPLES
-              routerd replays start --state deadLettered --since 2026-01-02T00:00:00Z --dry-run
+              routerd replays start --state deadLettered --dry-run
               routerd replays start --state deadLettered --per-second 50 --wait
             """)
 

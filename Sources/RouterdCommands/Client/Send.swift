@@ -47,8 +47,8 @@ struct Send: AsyncParsableCommand {
             Ends with status 1 if no session can have it, and with --wait if it is not delivered.
 
             EXAMPLES
-              routerd send --application com.example.Gallery --content-id gallery://photo/7 --alert "New comment"
-              routerd send --wait '{"aps": {"alert": "Hello"}, "notification-content-id": "gallery://photo/7"}'
+              routerd send --content-id gallery://photo/7 --alert "New comment"
+              routerd send --wait '{"aps": {"alert": "Hello"}, "level": "info"}'
               jq .payload event.json | routerd send --priority 5 -
             """)
 
@@ -62,6 +62,8 @@ struct Send: AsyncParsableCommand {
     var idempotencyKey: String?
     @Option(help: "A later notification with the same id replaces it while it waits.")
     var collapseID: String?
+    @Flag(help: "Send it to each session that can have it; the application has to allow broadcasts.")
+    var broadcast = false
     @Option(parsing: .unconditional, help: "Seconds for which it is worth delivering; 0 is one attempt.")
     var expires: Int?
     @Flag(help: "Wait until it is delivered or given up.")
@@ -77,21 +79,31 @@ struct Send: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let path = application.path + "/notifications" + ServerOptions.query([("device", notification.device)])
+        let query = ServerOptions.query([("device", notification.device), ("broadcast", broadcast ? "true" : nil)])
         let answer = try await server.send(
-            path: path, headers: headers, body: try notification.bytes(), isQuiet: wait)
-        let state = answer["state"]?.asString ?? ""
-        if !server.json {
-            let duplicate = answer["duplicate"] == true ? " (sent before)" : ""
-            let shown = Terminal.colour(of: state).map { Terminal.paint(state, $0) } ?? state
-            Console.print("\(answer["id"]?.asString ?? "") \(shown)\(duplicate)")
-            Console.print(told(answer["decision"]))
-        }
-        guard wait, let id = answer["id"]?.asString else {
-            if state == "deadLettered" { throw ExitCode(1) }
+            path: application.path + "/notifications" + query, headers: headers, body: try notification.bytes(),
+            isQuiet: wait)
+        let accepted = answer["notifications"]?.asArray ?? [answer]
+        if !server.json { accepted.forEach(Self.show) }
+        guard wait else {
+            if accepted.contains(where: { $0["state"] == "deadLettered" }) { throw ExitCode(1) }
             return
         }
-        try await follow(id)
+        for id in accepted.compactMap({ $0["id"]?.asString }) { try await follow(id) }
+    }
+
+    private static func show(_ accepted: JSONValue) {
+        let state = accepted["state"]?.asString ?? ""
+        let duplicate = accepted["duplicate"] == true ? " (sent before)" : ""
+        let shown = Terminal.colour(of: state).map { Terminal.paint(state, $0) } ?? state
+        Console.print("\(accepted["id"]?.asString ?? "") \(shown)\(duplicate)")
+        Console.print(told(accepted["decision"]))
+        for veto in accepted["decision"]?["vetoes"]?.asArray ?? [] {
+            let (session, rule) = (
+                veto["session"]?.asString ?? "every session", veto["rule"]?.asString ?? ""
+            )
+            Console.print("  \(session) is vetoed by \(rule): \(veto["reason"]?.asString ?? "")")
+        }
     }
 
     private var headers: [HeaderField] {
@@ -147,13 +159,13 @@ struct Send: AsyncParsableCommand {
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show who would receive a notification, and why. Nothing is sent.",
+        abstract: "Show the session that would receive a notification, and why. Nothing is sent.",
         discussion: """
             Each session is listed with the reason why it was chosen or passed over, and below the table with what each rule says.
 
             EXAMPLES
-              routerd explain --application com.example.Gallery --content-id gallery://photo/7
-              routerd explain --priority 5 --at 2026-01-02T23:30:00Z '{"notification-content-id": "gallery://photo/7"}'
+              routerd explain --content-id gallery://photo/7
+              routerd explain --priority 5 --at 2026-01-02T23:30:00Z @payload.json
             """)
 
     @OptionGroup var server: ServerOptions
@@ -163,12 +175,14 @@ struct Explain: AsyncParsableCommand {
     var at: String?
     @Option(help: "The greatest number of sessions to show.")
     var limit: Int?
+    @Flag(help: "Show the sessions that would get it as a broadcast, too.")
+    var broadcast = false
     @OptionGroup var table: TableOptions
 
     func run() async throws {
         let query = ServerOptions.query([
             ("device", notification.device), ("priority", notification.priority.map { "\($0)" }), ("at", at),
-            ("limit", limit.map { "\($0)" }),
+            ("limit", limit.map { "\($0)" }), ("broadcast", broadcast ? "true" : nil),
         ])
         let answer = try await server.send(path: application.path + "/explain" + query, body: try notification.bytes())
         guard !server.json else { return }
@@ -178,6 +192,11 @@ struct Explain: AsyncParsableCommand {
         if decision?["dropped"] == true { Console.print("dropped by a rule") }
         if let configuration = decision?["configuration"]?.asString {
             Console.print("a session of the configuration '\(configuration)' would be made")
+        }
+        if let receivers = answer["receivers"]?.asArray {
+            Console.print("receivers of a broadcast:")
+            Table(["session", "tier", "state", "heldUntil", "reason"], of: receivers, wide: table.wide)
+                .show(nothing: "No session can have it.")
         }
         let candidates = answer["candidates"]?.asArray ?? []
         let columns = ["session", "tier", "can", "prefers", "activationState", "preferenceLevel", "reason"]

@@ -9,7 +9,7 @@ struct Sessions: ParsableCommand {
         discussion: """
             EXAMPLES
               routerd sessions --application com.example.Gallery --state foregroundActive
-              routerd sessions put inspector '{"endpoint": {"url": "http://127.0.0.1:9000/inspector"}}'
+              routerd sessions put tab '{"endpoint": {"stream": true}}'
               routerd sessions activate inspector
             """,
         subcommands: [
@@ -85,12 +85,12 @@ struct ShowSession: AsyncParsableCommand {
 
 struct PutSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "put", abstract: "Register a session, or replace what it says of itself.",
+        commandName: "put", abstract: "Register a session, or replace its registration.",
         discussion: """
             Prints the answer, which shows a new secret once.
 
             EXAMPLES
-              routerd sessions put inspector '{"endpoint": {"url": "http://127.0.0.1:9000/inspector"}}'
+              routerd sessions put tab '{"endpoint": {"stream": true}}'
               routerd sessions put inspector @inspector.json
             """)
 
@@ -175,7 +175,7 @@ struct ActivateSession: AsyncParsableCommand {
 
 struct RefreshSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "refresh", abstract: "Tell a scene to bring up to date what it shows.",
+        commandName: "refresh", abstract: "Tell a scene to refresh its content.",
         discussion: """
             EXAMPLES
               routerd sessions refresh inspector

@@ -9,7 +9,7 @@ struct SourceCommands: ParsableCommand {
         discussion: """
             EXAMPLES
               routerd source
-              routerd source put hooks '{"kind": "github", "application": "com.example.Gallery", "secrets": ["s3cret"]}'
+              routerd source put hooks @hooks.json
               routerd source test hooks --header 'x-github-event: issues' @issue.json
             """,
         subcommands: [
@@ -64,7 +64,7 @@ struct PutSource: AsyncParsableCommand {
         commandName: "put", abstract: "Configure a source.",
         discussion: """
             EXAMPLES
-              routerd source put hooks '{"kind": "github", "application": "com.example.Gallery", "secrets": ["s3cret"]}'
+              routerd source put hooks @hooks.json
               routerd source put hooks @hooks.json
             """)
 

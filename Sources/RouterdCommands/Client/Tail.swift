@@ -3,13 +3,14 @@ import Foundation
 import Glibc
 import RouterPlugin
 import RouterdApp
+import RouterdClient
 
 struct Tail: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print what happens, while it happens, until it is interrupted.",
         discussion: """
-            A connection that is lost is made again, and what was missed meanwhile is printed then. Where the daemon does not \
-            have it any more, a line says that there is a gap.
+            A lost connection is made again, and the events of the meantime are printed then. Where the daemon does not have \
+            them any more, a line says that there is a gap.
 
             EXAMPLES
               routerd tail
@@ -18,9 +19,9 @@ struct Tail: AsyncParsableCommand {
             """)
 
     @OptionGroup var server: ServerOptions
-    @Option(help: "Only what is about this application; may be given several times.")
+    @Option(help: "Only events of this application; may be given several times.")
     var application: [String] = []
-    @Option(help: "Only what is about this session; may be given several times.")
+    @Option(help: "Only events of this session; may be given several times.")
     var session: [String] = []
     @Option(help: "Only this type, such as notification.accepted or scene.*; may be given several times.")
     var type: [String] = []
@@ -69,7 +70,7 @@ struct Tail: AsyncParsableCommand {
 
     /// One line on an event: its time, type and subjects, and its further facts.
     static func line(_ event: EventStreamReader.Event) -> String {
-        guard let data = try? JSONValue(parsing: event.data), case .object(let object) = data else {
+        guard let data = try? JSONValue(parsing: event.data, limits: .streamed), case .object(let object) = data else {
             return event.type
         }
         if event.type == "gap" { return "-- \(data["missed"]?.asInt64.map { "\($0)" } ?? "some") events are missing" }

@@ -23,7 +23,7 @@ struct Check: PluginCommand {
             let loaded = try DaemonConfiguration.load(
                 file: file, environment: ProcessInfo.processInfo.environment, plugins: plugins)
             let summary =
-                "\(config): valid (\(loaded.keys.count) keys, \(loaded.rules.count) rules, \(loaded.grants.count) grants)"
+                "\(config): valid (keys: \(loaded.keys.count), rules: \(loaded.rules.count), grants: \(loaded.grants.count))"
             if json {
                 Console.print(
                     JSONWriter.object { object in

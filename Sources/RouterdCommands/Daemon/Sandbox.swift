@@ -40,8 +40,7 @@ struct Sandbox: AsyncParsableCommand {
         let keys = try provider.map(Self.key)
         let script = try readScript()
         let asJSON = json
-        var logger = Logger(label: "routerd.apns-sandbox") { _ in ConsoleLogHandler { Console.error($0) } }
-        logger.logLevel = .warning
+        let logger = LogFormat.text.logger("routerd.apns-sandbox", at: .warning) { Console.error($0) }
         let certificates =
             cleartext ? nil : try SandboxCertificates(in: certificateDir, host: address.host, now: Date())
         if let certificates { Console.error("certificate authority: \(certificates.authority)") }

@@ -12,7 +12,7 @@ struct Serve: PluginCommand {
         discussion: """
             EXAMPLES
               routerd serve
-              routerd serve --config /etc/routerd/routerd.yaml --database /var/lib/routerd/routerd.sqlite
+              routerd serve --config routerd.yaml --database /var/lib/routerd/db.sqlite
               routerd serve --listen 127.0.0.1:8081 --database /tmp/trial.sqlite
             """)
 

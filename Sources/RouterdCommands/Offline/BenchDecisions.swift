@@ -8,7 +8,7 @@ extension Bench {
             commandName: "decide", abstract: "Measure the decision alone, in this process.",
             discussion: """
                 Files are those of `routerd decide`. Times are in nanoseconds: nsMean over a loop, percentiles of calls timed one \
-                by one, less what it takes to read the clock.
+                by one, less the time to read the clock.
 
                 Changes are made one by one, and together: in batches of sixteen, whose memory the registry prefetches.
 
@@ -26,7 +26,7 @@ extension Bench {
         var subjects: String
         @Option(name: .customLong("repeat"), help: "How often all subjects are decided.")
         var rounds = 10
-        @Flag(help: "Print JSON, which is what is printed anyway.")
+        @Flag(help: "Print JSON, which is the default.")
         var json = false
 
         func validate() throws {

@@ -49,8 +49,7 @@ extension Bench {
             }
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("routerd-bench-\(getpid())").path
             defer { try? FileManager.default.removeItem(atPath: folder) }
-            var logger = Logger(label: "routerd") { _ in ConsoleLogHandler { Console.error($0) } }
-            logger.logLevel = .warning
+            let logger = LogFormat.text.logger(at: .warning) { Console.error($0) }
             let curl = CurlConfiguration(egress: EgressPolicy(grants: EgressGrant.loopback))
             let transport = try CurlTransport(configuration: curl)
             let trial = RuleTrial(sessions: sessions, payload: Array(payload.utf8))

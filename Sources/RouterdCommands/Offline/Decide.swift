@@ -24,7 +24,7 @@ struct Decide: PluginCommand {
     var prefersRequiresCan = false
     @Flag(help: "Check each decision against brute force.")
     var verify = false
-    @Flag(help: "Print JSON, which is what is printed anyway.")
+    @Flag(help: "Print JSON, which is the default.")
     var json = false
 
     func run(with plugins: PluginSet) async throws {

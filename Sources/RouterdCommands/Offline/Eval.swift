@@ -24,7 +24,7 @@ struct Eval: ParsableCommand {
         case conditions, payload
     }
 
-    @Option(help: "Which predicates are allowed: those of activation conditions, or those over a JSON payload.")
+    @Option(help: "The allowed predicates: of activation conditions, or over a JSON payload.")
     var profile = Profile.conditions
     @Flag(help: "Read JSON lines from standard input.")
     var batch = false

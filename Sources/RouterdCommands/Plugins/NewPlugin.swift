@@ -5,27 +5,44 @@ import RouterPlugin
 /// `routerd plugin new`: a project that passes its tests at once. The files are those of the folder `Projects`.
 struct NewPlugin: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "new", abstract: "Make a project for rules without code, or for a rule in a process of its own.",
+        commandName: "new",
+        abstract: "Make a project for rules without code, for a rule in a process of its own, or for a rule in Swift.",
         discussion: """
+            A rule in Swift is part of a program with every command of routerd.
+            Its package depends on that of routerd, which --routerd names: the folder
+            of a checkout, or the URL of a repository, which may end with # and a
+            branch. Without a branch, the repository needs the tag of this version.
+
             EXAMPLES
               routerd plugin new night --language rules
               routerd plugin new shift --language python
               routerd plugin new shift --language node --id com.example.rule.shift
+              routerd plugin new kiosk-router --language swift --routerd ../routerd
+              routerd plugin new kiosk --language swift --routerd https://host/routerd#main
             """)
 
-    enum Language: String, ExpressibleByArgument, CaseIterable {
-        case rules, python, node
+    enum Kind: String, ExpressibleByArgument, CaseIterable {
+        case rule
     }
 
-    @Argument(help: "The folder to make.")
+    enum Language: String, ExpressibleByArgument, CaseIterable {
+        case rules, python, node, swift
+    }
+
+    @Argument(help: "The folder to make; for swift it names the package and its program.")
     var folder: String
-    @Option(help: "rules, python or node.")
+    @Option(help: "The kind of the plugin.")
+    var kind = Kind.rule
+    @Option(help: "rules, python, node or swift.")
     var language = Language.python
-    @Option(help: "The id of the plugin in a process.")
+    @Option(help: "The id of the plugin; rules without code have none.")
     var id = "com.example.rule.shielded-roles"
+    @Option(help: "For swift, routerd's package: a folder or a URL. (default: the checkout of this program)")
+    var routerd: String?
 
     func validate() throws {
         guard (try? PluginID(id)) != nil else { throw ValidationError("--id is not the id of a plugin.") }
+        guard routerd == nil || language == .swift else { throw ValidationError("--routerd is for --language swift.") }
     }
 
     func run() throws {
@@ -33,16 +50,20 @@ struct NewPlugin: ParsableCommand {
             Console.error("There is a \(folder) already.")
             throw ExitCode(1)
         }
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        for (name, bytes) in Self.files(language) {
+        let place = URL(filePath: folder).standardizedFileURL.path
+        for (name, bytes) in try files() {
             let text = String(decoding: bytes, as: UTF8.self)
                 .replacingOccurrences(of: "com.example.rule.shielded-roles", with: id)
-            try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+                .replacingOccurrences(of: "/srv/rules/", with: "\(place)/")
+            let file = URL(filePath: "\(folder)/\(name)")
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try text.write(to: file, atomically: true, encoding: .utf8)
             Console.print("\(folder)/\(name)")
         }
     }
 
-    private static func files(_ language: Language) -> [(String, [UInt8])] {
+    private func files() throws -> [(String, [UInt8])] {
         switch language {
         case .rules:
             [("rules.yaml", PackageResources.rules_yaml), ("README.md", PackageResources.README_rules_md)]
@@ -56,6 +77,21 @@ struct NewPlugin: ParsableCommand {
                 ("rule.js", PackageResources.rule_js), ("routerd-rule.js", PackageResources.routerd_rule_js),
                 ("rule.test.js", PackageResources.rule_test_js), ("README.md", PackageResources.README_node_md),
             ]
+        case .swift:
+            try swiftFiles()
+        }
+    }
+
+    private func swiftFiles() throws -> [(String, [UInt8])] {
+        do throws(ProjectFault) {
+            let package =
+                if let routerd { try RouterdPackage(routerd) } else {
+                    try RouterdPackage(of: URL(filePath: "/proc/self/exe"))
+                }
+            return try SwiftProject(folder: folder, routerd: package).files
+        } catch {
+            Console.error(error.message)
+            throw ExitCode(1)
         }
     }
 }

@@ -15,7 +15,7 @@ struct PluginGroup: ParsableCommand {
         discussion: """
             EXAMPLES
               routerd plugin new shift --language python
-              routerd plugin check --plugin com.example.rule.shift -- /usr/bin/python3 /srv/shift/rule.py
+              routerd plugin check --plugin com.example.rule.shift -- /srv/shift/rule
               routerd plugin list
               routerd plugin enable com.example.rule.shift
             """,
@@ -71,8 +71,8 @@ struct CheckPlugin: PluginCommand {
             The process is confined as the daemon confines it. The status is 0 if the plugin conforms, and 1 if not.
 
             EXAMPLES
-              routerd plugin check --plugin com.example.rule.shift -- /usr/bin/python3 /srv/shift/rule.py
-              routerd plugin check --plugin com.example.rule.shift --url http://127.0.0.1:9100/rule
+              routerd plugin check --plugin com.example.rule.shift -- /srv/shift/rule
+              routerd plugin check --plugin com.example.shift --url http://127.0.0.1:9100
               routerd plugin check --plugin routerd.rule.state-floor --markdown
             """)
 
@@ -144,9 +144,11 @@ struct CheckPlugin: PluginCommand {
         var process = ProcessSettings(command: command)
         process.workers = 2
         process.reads = reads
+        if let path = PluginFolder.closedPath(of: process) {
+            Console.error("\(path) is closed to other users: with the rights of root, plugins run as the user 65534.")
+        }
         let rule = RemoteRule(id: id, transport: .process(process), timeoutMilliseconds: timeout, settings: settings)
-        var logger = Logger(label: "routerd") { _ in ConsoleLogHandler { Console.error($0) } }
-        logger.logLevel = json || markdown ? .warning : .info
+        let logger = LogFormat.text.logger(at: json || markdown ? .warning : .info) { Console.error($0) }
         return ProcessRule(
             rule, process, launcher: "/proc/self/exe", folder: try PluginFolder.make(for: id, in: folder),
             reads: PluginFolder.reads(of: process, hiding: []), clock: SteadyClock(), logger: logger)

@@ -72,7 +72,7 @@ struct CompareRules: AsyncParsableCommand {
 
             EXAMPLES
               routerd rules diff rules.yaml
-              routerd rules diff rules.yaml --last 500 --application com.example.Gallery --exit-status
+              routerd rules diff rules.yaml --last 500 --exit-status
             """)
 
     @OptionGroup var server: ServerOptions

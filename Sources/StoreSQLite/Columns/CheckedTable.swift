@@ -33,7 +33,7 @@ struct CheckedTable {
 
     static let all = [
         ledger, application, keyFloor, sceneConfiguration, session, gate, source, resourceSet, replay, passcodeLock,
-        notification, payload, attempt, rules,
+        notification, payload, attempt, rules, numbering, numberedDelivery,
     ]
 
     /// The sum of a row, as an expression.
@@ -119,7 +119,7 @@ extension CheckedTable {
         timeout_seconds, max_in_flight_per_session, retry_schedule, delegate_keys, statuses, reroute_on_exhausted,
         reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene, onboarding_configured,
         demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers, requires_content_id,
-        delegate_format, is_deleting, keeps_held_on_reset, covers_in_background
+        delegate_format, is_deleting, keeps_held_on_reset, covers_in_background, broadcasts
         """,
         defaults: ["is_deleting": "0"])
 
@@ -142,7 +142,7 @@ extension CheckedTable {
         "gate", key: ["application", "device"],
         """
         application, device, state, responsible, term, onboarding_id, progress, forgotten_through, configuration,
-        operations, failure
+        operations, failure, proof
         """)
 
     static let source = CheckedTable("source", key: ["id"], "id, application, definition, secrets")
@@ -169,9 +169,15 @@ extension CheckedTable {
         sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id, received_at,
         tier, session, decision_reason, vetoes, reroute_of, registry_version, state, held_until, settlement_reason,
         settled_at, attempts, failures, rejections, not_before, traceparent, replay_of, recall, event, epoch,
-        event_sequence, kind, event_session, held_by, content_type, rules_version
+        event_sequence, kind, event_session, held_by, content_type, rules_version, broadcast
         """,
         always: "state IN ('held', 'waiting')", defaults: ["attempts": "0", "failures": "0", "rejections": "0"])
+
+    static let numbering = CheckedTable(
+        "numbering", key: ["application", "session"], "application, session, creation, last")
+
+    static let numberedDelivery = CheckedTable(
+        "numbered_delivery", key: ["creation", "number"], "creation, number, sequence")
 
     static let rules = CheckedTable("rules", key: ["id"], "id, version, origin, document")
 

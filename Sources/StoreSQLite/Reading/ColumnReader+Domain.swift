@@ -29,7 +29,7 @@ extension ColumnReader {
     mutating func trace() -> TraceContext? { optionalText().map(TraceContext.init(unchecked:)) }
 
     /// sequence, id, application, device, content_id, priority, immediate, expires_at, collapse_id, traceparent,
-    /// received_at, kind, event, epoch, event_sequence, event_session
+    /// received_at, kind, event, epoch, event_sequence, event_session, broadcast
     mutating func header(_ caches: NotificationCaches) throws -> NotificationHeader {
         NotificationHeader(
             sequence: NotificationSequence(int64()), id: NotificationID(unchecked: text()),
@@ -37,7 +37,7 @@ extension ColumnReader {
             device: try optionalCached(in: caches.device).map(DeviceID.init(unchecked:)),
             contentID: try optionalCached(in: caches.content).map(ContentID.init(unchecked:)), priority: try priority(),
             expiration: expiration(), collapseID: optionalText(), trace: trace(), receivedAt: time(),
-            kind: try kind(), event: try event())
+            kind: try kind(), event: try event(), broadcast: optionalText().map(NotificationID.init(unchecked:)))
     }
 
     /// tier, session, decision_reason, vetoes, reroute_of, registry_version, rules_version

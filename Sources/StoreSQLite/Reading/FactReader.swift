@@ -16,6 +16,7 @@ enum FactReader {
     private static func answer(to lookup: Lookup, _ db: Database) throws -> Facts.Answer {
         switch lookup {
         case .receipt(let key): .receipt(try NotificationReader.receipt(for: key, db))
+        case .broadcast(let place): .broadcast(try NotificationReader.broadcast(at: place, db))
         case .keptAnswer(let key): .keptAnswer(try NotificationReader.keptAnswer(for: key, db))
         case .payload(let sequence): .payload(try NotificationReader.payload(of: sequence, db))
         case .notification(let id): .notification(try NotificationReader.notification(id, db))

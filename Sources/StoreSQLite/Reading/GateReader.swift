@@ -8,7 +8,7 @@ enum GateReader {
     static let columns = "application, device, " + changing
     /// The columns that are no part of the key.
     static let changing = """
-        state, responsible, term, onboarding_id, progress, forgotten_through, configuration, operations, failure
+        state, responsible, term, onboarding_id, progress, forgotten_through, configuration, operations, failure, proof
         """
 
     static func all(_ db: Database) throws -> [OnboardingGate] {
@@ -26,7 +26,8 @@ enum GateReader {
                     progress: try row.optionalText().map(progress),
                     forgottenThrough: row.optionalInt64().map(NotificationSequence.init),
                     configuration: try row.optionalText().map(configuration),
-                    operations: try row.optionalText().map(operations), failure: try row.optionalText().map(failure)))
+                    operations: try row.optionalText().map(operations), failure: try row.optionalText().map(failure),
+                    proof: try row.optionalText().map(proof)))
         }
         return gates
     }
@@ -80,6 +81,15 @@ enum GateReader {
             session: SessionID(unchecked: texts[0]), reason: optional(texts[1]), message: optional(texts[2]))
     }
 
+    /// A proof as a column has it.
+    static func text(_ proof: UnlockProof) -> String { TextList.encode([proof.issuer, proof.subject]) }
+
+    private static func proof(_ text: String) throws(StoreError) -> UnlockProof {
+        let texts = try TextList.decode(text)
+        guard texts.count == 2 else { throw damaged("proof") }
+        return UnlockProof(issuer: texts[0], subject: texts[1])
+    }
+
     /// The only report that earlier versions have kept.
     private static func progress(_ text: String) throws(StoreError) -> ProgressReport {
         let texts = try TextList.decode(text)
@@ -109,7 +119,7 @@ extension ColumnReader {
                 isConfigured: isConfigured != 0, demoConfiguration: demo, closesWithLastScene: closes,
                 coversInBackground: covers, keepsHeldOnReset: keepsHeld,
                 prompts: try PromptTexts(list: prompts)),
-            passcode: passcode)
+            passcode: passcode?.policy, issuers: passcode?.issuers ?? [])
     }
 
     /// held_by; the gate is one of the application's.

@@ -32,10 +32,9 @@ struct NotificationQuery {
     let parts: [Part]
 
     /// Notifications that the filter shows, newest first.
-    init(_ filter: NotificationFilter) {
+    init(_ filter: NotificationFilter, select columns: String = NotificationReader.columns) {
         parts = Self.parts(
-            Access(filter), select: NotificationReader.columns, order: "DESC", Condition(filter),
-            Bounds(before: filter.before, filter))
+            Access(filter), select: columns, order: "DESC", Condition(filter), Bounds(before: filter.before, filter))
     }
 
     /// The number of notifications that were settled by that time, without events, and the first and the last of them.
@@ -140,7 +139,9 @@ struct NotificationQuery {
 
         /// Most notifications end as delivered, so that state is the last to narrow a list down.
         init(_ filter: NotificationFilter) {
-            if let narrow = Self.narrow(filter) {
+            if filter.broadcast != nil {
+                self = .table
+            } else if let narrow = Self.narrow(filter) {
                 self = narrow
             } else if let application = filter.application {
                 self = .entries(.application(application))
@@ -191,6 +192,8 @@ struct NotificationQuery {
             }
             add("received_at >= ?", filter.since?.milliseconds)
             add("received_at < ?", filter.until?.milliseconds)
+            add("broadcast = ?", filter.broadcast?.first.text)
+            if filter.broadcast != nil { terms.append("replay_of IS NULL") }
         }
 
         mutating func add(_ term: String, _ text: String?) {
@@ -211,6 +214,8 @@ struct NotificationQuery {
 
         init(before: NotificationSequence?, _ filter: NotificationFilter) {
             self.before = before?.value
+            after = filter.broadcast.map { $0.sequences.lowerBound.value - 1 }
+            through = filter.broadcast?.sequences.upperBound.value
             since = filter.since?.milliseconds
             until = filter.until?.milliseconds
         }

@@ -7,7 +7,7 @@ enum NotificationReader {
     /// The columns of `ColumnReader.header`.
     static let header = """
         notification.sequence, notification.id, application, device, content_id, priority, immediate, expires_at,
-        collapse_id, traceparent, received_at, kind, event, epoch, event_sequence, event_session
+        collapse_id, traceparent, received_at, kind, event, epoch, event_sequence, event_session, broadcast
         """
     /// The columns of `notification(from:)`.
     static let columns = """
@@ -15,14 +15,16 @@ enum NotificationReader {
         rules_version, state, settlement_reason, settled_at, attempts, failures, rejections, not_before
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
+    private static let selectBySequence = "SELECT \(columns) FROM notification WHERE sequence = ?"
     private static let selectAttempts = """
         SELECT number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
                retry_after_seconds, name_lookup, connect, tls_handshake, first_byte, total, remote_address,
                reused_connection, http_version, response_excerpt, answer_fault
         FROM attempt WHERE sequence = ? ORDER BY number
         """
-    private static let selectReceipt = """
-        SELECT now.sequence, now.id, now.device, body,
+    /// The columns of a receipt, of a notification `now` and of its first answer `first`.
+    private static let receiptColumns = """
+               now.sequence, now.id, now.device, now.broadcast,
                iif(first.sequence IS NULL, now.tier, first.tier),
                iif(first.sequence IS NULL, now.session, first.session),
                iif(first.sequence IS NULL, now.decision_reason, first.decision_reason),
@@ -31,10 +33,18 @@ enum NotificationReader {
                iif(first.sequence IS NULL, now.registry_version, first.registry_version),
                iif(first.sequence IS NULL, now.rules_version, first.rules_version),
                ifnull(first.state, 'waiting')
+        """
+    private static let selectReceipt = """
+        SELECT \(receiptColumns), body
         FROM (\(selectKey)) AS found
           JOIN notification AS now ON now.sequence = found.sequence
           JOIN payload ON payload.sequence = found.sequence
           LEFT JOIN first_answer AS first ON first.sequence = found.sequence
+        """
+    private static let selectBroadcast = """
+        SELECT \(receiptColumns)
+        FROM notification AS now LEFT JOIN first_answer AS first ON first.sequence = now.sequence
+        WHERE now.sequence BETWEEN ?1 AND ?2 AND now.broadcast = ?3 AND now.replay_of IS NULL ORDER BY now.sequence
         """
     /// The notification of a key, for the connection that writes. Hashes only find candidates, and keys up to the floor of
     /// their application are those of an earlier one.
@@ -65,11 +75,31 @@ enum NotificationReader {
 
     static func receipt(for key: DedupeKey, _ db: Database) throws -> Receipt? {
         try PreparedStatement(db, selectReceipt).first(key.bind(to:)) { row in
-            Receipt(
-                sequence: NotificationSequence(row.int64()), id: NotificationID(unchecked: row.text()),
-                device: row.optionalText().map(DeviceID.init(unchecked:)), payload: row.bytes(),
-                decision: try row.decision(NotificationCaches()), state: try row.state())
+            var receipt = try receipt(from: &row, NotificationCaches())
+            receipt.payload = row.bytes()
+            return receipt
         }
+    }
+
+    /// The receipts of a broadcast's notifications, without their payloads.
+    static func broadcast(at place: BroadcastPlace, _ db: Database) throws -> [Receipt] {
+        let caches = NotificationCaches()
+        var receipts: [Receipt] = []
+        try PreparedStatement(db, selectBroadcast).forEach({
+            $0.bind(place.sequences.lowerBound.value)
+            $0.bind(place.sequences.upperBound.value)
+            $0.bind(place.first.text)
+        }) { row in receipts.append(try receipt(from: &row, caches)) }
+        return receipts
+    }
+
+    private static func receipt(from row: inout ColumnReader, _ caches: NotificationCaches) throws -> Receipt {
+        let (sequence, id) = (NotificationSequence(row.int64()), NotificationID(unchecked: row.text()))
+        let device = row.optionalText().map(DeviceID.init(unchecked:))
+        let broadcast = row.optionalText().map(NotificationID.init(unchecked:))
+        return Receipt(
+            sequence: sequence, id: id, device: device, payload: [], decision: try row.decision(caches),
+            state: try row.state(), broadcast: broadcast)
     }
 
     static func keptAnswer(for key: DedupeKey, _ db: Database) throws -> KeptAnswer? {
@@ -104,6 +134,16 @@ enum NotificationReader {
         guard var notification = found else { return nil }
         notification.payload = try payload(of: notification.sequence, db)
         notification.attempts = try attempts(of: notification.sequence, db)
+        return notification
+    }
+
+    /// The notification with its payload, and without its attempts.
+    static func notification(_ sequence: NotificationSequence, _ db: Database) throws -> StoredNotification? {
+        let found = try PreparedStatement(db, selectBySequence).first({ $0.bind(sequence.value) }) { row in
+            try notification(from: &row, NotificationCaches())
+        }
+        guard var notification = found else { return nil }
+        notification.payload = try payload(of: sequence, db)
         return notification
     }
 

@@ -94,7 +94,7 @@ private struct SessionReader {
 
     private func disabled(_ text: String?, since time: Timestamp?) throws(StoreError) -> Disabled? {
         guard let text else { return nil }
-        guard let reason = DisabledReason(rawValue: text) else {
+        guard let reason = DisabledReason(column: text) else {
             throw StoreError(.corrupt, "a session is disabled for an unknown reason")
         }
         return Disabled(reason, since: time)

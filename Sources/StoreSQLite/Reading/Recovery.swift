@@ -79,7 +79,7 @@ enum Recovery {
                delegate_format, prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
                reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
                onboarding_configured, demo_configuration, closes_with_last_scene, prompts, keeps_held_on_reset,
-               covers_in_background, passcode_policy, observers, requires_content_id, is_deleting
+               covers_in_background, passcode_policy, observers, requires_content_id, broadcasts, is_deleting
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
@@ -109,6 +109,7 @@ enum Recovery {
             let gates = try row.gates()
             let observers = try TextList.decode(row.text()).map(PluginID.init(unchecked:))
             routing.requiresContentID = row.bool()
+            routing.broadcasts = row.optionalInt() == 1
             let application = Application(
                 id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
                 delivery: delivery, gates: gates, observers: observers)
@@ -218,28 +219,29 @@ extension RecoveredState {
     }
 }
 
-/// Counts the rows of a recovery on several threads, and tells of every ten thousandth.
+/// Counts the rows of a recovery on several threads, and tells of every hundredth part of them, or of every ten thousandth row.
 final class RecoveryCount: Sendable {
     /// Rows that a reader adds at a time, so that readers seldom meet at the lock.
     static let share = 1000
-    private static let step = 10_000
-
     private let total: Int
+    private let step: Int
     private let done = Mutex(0)
     private let progress: @Sendable (RecoveryProgress) -> Void
 
     init(total: Int, _ progress: @escaping @Sendable (RecoveryProgress) -> Void) {
         self.total = total
+        // Sessions with large documents take milliseconds each.
+        step = max(1, min(10_000, total / 100))
         self.progress = progress
         progress(RecoveryProgress(done: 0, total: total))
     }
 
     func add(_ rows: Int = 1) {
         done.withLock { done in
-            let told = done / Self.step
+            let told = done / step
             done += rows
-            if done / Self.step == told { return }
-            progress(RecoveryProgress(done: done / Self.step * Self.step, total: total))
+            if done / step == told { return }
+            progress(RecoveryProgress(done: done, total: total))
         }
     }
 }

@@ -18,7 +18,7 @@ extension Migrations {
             UNION ALL SELECT 'e' || event || char(31) || application, sequence FROM notification
               WHERE event IS NOT NULL
           ) WHERE sequence < (SELECT listed_segments << 10 FROM ledger) ORDER BY 1, 2, 3;
-        -- What has gone wrong for a tenant, without the rows of other tenants.
+        -- The failures of a tenant, without the rows of other tenants.
         CREATE INDEX notification_by_outcome ON notification (application, state)
           WHERE state NOT IN ('waiting', 'delivered');
         """

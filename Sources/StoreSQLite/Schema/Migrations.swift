@@ -40,6 +40,9 @@ enum Migrations {
         ("covers", [covers]),
         ("device-configurations", [deviceConfigurations]),
         ("gate-operations", [gateOperations]),
+        ("broadcasts", [broadcasts]),
+        ("delivery-numbers", [deliveryNumbers]),
+        ("unlock-proofs", [unlockProofs]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -166,7 +169,7 @@ enum Migrations {
           body BLOB NOT NULL
         ) STRICT;
 
-        -- The keys under which senders may repeat a notification: the truth about what is a duplicate.
+        -- The keys under which senders may repeat a notification: the truth about duplicates.
         CREATE TABLE dedupe_key (
           application TEXT NOT NULL,
           source TEXT NOT NULL,
@@ -200,7 +203,7 @@ enum Migrations {
         """
 
     private static let notificationIndexes = """
-        -- What recovery reads. It holds what is not settled and nothing else, however long the history is.
+        -- The rows that recovery reads. It holds unsettled notifications and nothing else, however long the history is.
         CREATE INDEX notification_unsettled ON notification (sequence) WHERE state IN ('held', 'waiting');
         -- Lists by state, and the census, which reads this index alone.
         CREATE INDEX notification_by_state ON notification (state);
@@ -231,7 +234,7 @@ enum Migrations {
         -- The state in which it ends unless the attempt under way succeeds.
         ALTER TABLE notification ADD COLUMN recall TEXT;
 
-        -- What was answered first, for senders that repeat themselves. A notification without a row was put into a lane
+        -- The first answer, for senders that repeat themselves. A notification without a row was put into a lane
         -- at once and has had no other decision since, as nearly all have: its own row says all.
         CREATE TABLE first_answer (
           sequence INTEGER PRIMARY KEY,
@@ -244,7 +247,7 @@ enum Migrations {
           state TEXT NOT NULL
         ) STRICT;
 
-        -- What is remembered of requests that clients may repeat: a digest of a batch, or whether a session was new.
+        -- The memory of requests that clients may repeat: a digest of a batch, or whether a session was new.
         CREATE TABLE kept_answer (
           application TEXT NOT NULL,
           source TEXT NOT NULL,
@@ -257,7 +260,7 @@ enum Migrations {
         """
 
     private static let retention = """
-        -- What is to be forgotten next. Settlements come in the order of time, so that a row is added at the end.
+        -- Notifications in the order of forgetting. Settlements come in the order of time, so that a row is added at the end.
         CREATE INDEX notification_by_settlement ON notification (settled_at) WHERE settled_at IS NOT NULL;
         -- The keys that go with a notification.
         CREATE INDEX dedupe_key_by_notification ON dedupe_key (sequence);
@@ -311,7 +314,7 @@ enum Migrations {
         """
 
     private static let replays = """
-        -- What is sent once more, and how far that has come. The columns of the filter are NULL for any.
+        -- Replays, and their progress. The columns of the filter are NULL for any.
         CREATE TABLE replay (
           id TEXT NOT NULL PRIMARY KEY,
           application TEXT,
@@ -427,7 +430,7 @@ enum Migrations {
         """
 
     private static let observers = """
-        -- Who is told what happens: a JSON array of names.
+        -- Receivers of events: a JSON array of names.
         ALTER TABLE application ADD COLUMN observers TEXT NOT NULL DEFAULT '[]';
         ALTER TABLE session ADD COLUMN observers TEXT NOT NULL DEFAULT '[]';
         """
@@ -499,6 +502,42 @@ enum Migrations {
         ALTER TABLE gate ADD COLUMN operations TEXT;
         -- The session that reported the last failure, reason, message: a JSON array; NULL if none has.
         ALTER TABLE gate ADD COLUMN failure TEXT;
+        """
+
+    private static let broadcasts = """
+        -- 1: a request may ask for a notification for each session that can have it.
+        ALTER TABLE application ADD COLUMN broadcasts INTEGER;
+        -- The id of the first notification of its broadcast; NULL if it is of none. Those of a broadcast have sequences that
+        -- follow one another.
+        ALTER TABLE notification ADD COLUMN broadcast TEXT;
+        """
+
+    private static let deliveryNumbers = """
+        -- Sessions whose deliveries have numbers, and the last number of each. The creation sequence tells a session from
+        -- an earlier one of its name.
+        CREATE TABLE numbering (
+          application TEXT NOT NULL,
+          session TEXT NOT NULL,
+          creation INTEGER NOT NULL,
+          last INTEGER NOT NULL,
+          row_check INTEGER,
+          PRIMARY KEY (application, session),
+          FOREIGN KEY (application, session) REFERENCES session (application, id) ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID;
+        -- The notification that has a number in a session. The row goes with the notification.
+        CREATE TABLE numbered_delivery (
+          creation INTEGER NOT NULL,
+          number INTEGER NOT NULL,
+          sequence INTEGER NOT NULL,
+          row_check INTEGER,
+          PRIMARY KEY (creation, number)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX numbered_delivery_by_sequence ON numbered_delivery (sequence);
+        """
+
+    private static let unlockProofs = """
+        -- The issuer and the subject of the proof that has unlocked the gate, a JSON array; NULL if none has.
+        ALTER TABLE gate ADD COLUMN proof TEXT;
         """
 
     private static let databaseID = """

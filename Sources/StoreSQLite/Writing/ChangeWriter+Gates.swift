@@ -25,6 +25,7 @@ extension ChangeWriter {
             $0.bind(gate.configuration.map { String(decoding: $0.bytes, as: UTF8.self) })
             $0.bind(gate.operations.isEmpty ? nil : TextList.encode(gate.operations.map(GateReader.text)))
             $0.bind(gate.failure.map { GateReader.text($0) })
+            $0.bind(gate.proof.map { GateReader.text($0) })
         }
         guard written == 1 else { throw StoreError(.conflict, "the term of the gate \(gate.key) falls") }
     }

@@ -8,7 +8,7 @@ extension ChangeWriter {
         sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
         traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
         rules_version, state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session,
-        content_type
+        content_type, broadcast
         """)
     private static let insertPayload = CheckedTable.payload.insert("sequence, body")
     /// Nothing if the key belongs to a notification already, or if there is no such notification.
@@ -74,6 +74,7 @@ extension ChangeWriter {
             $0.bind(notification.event?.number?.sequence)
             $0.bind(notification.event?.session?.text)
             $0.bind(notification.payload.keptHead)
+            $0.bind(notification.broadcast?.text)
         }
         let body = notification.payload.kept(of: notification.event, for: notification.application)
         try body.withUnsafeBufferPointer { payload in
@@ -86,7 +87,11 @@ extension ChangeWriter {
             DedupeKey(application: notification.application, source: notification.source, key: $0)
         }
         try add(keys, to: notification.sequence)
-        if notification.placement != .lane { try keepFirstAnswer(notification.sequence) }
+        if notification.placement == .lane {
+            try number(notification.sequence)
+        } else {
+            try keepFirstAnswer(notification.sequence)
+        }
     }
 
     func add(_ keys: [DedupeKey], to sequence: NotificationSequence) throws {
@@ -154,7 +159,7 @@ extension ChangeWriter {
     }
 
     /// The number of attempts stays, for it numbers the next one; what else was counted was the session's before.
-    func reassign(_ sequence: NotificationSequence, _ decision: Decision, _ placement: Placement) throws {
+    mutating func reassign(_ sequence: NotificationSequence, _ decision: Decision, _ placement: Placement) throws {
         try keepFirstAnswer(sequence)
         let changed = try PreparedStatement(db, Self.reassign).run {
             $0.bind(decision)
@@ -163,6 +168,7 @@ extension ChangeWriter {
         }
         guard changed == 1 else { throw refusal("a new decision", of: sequence) }
         if decision.session != nil { try PreparedStatement(db, Self.listSession).run { $0.bind(sequence.value) } }
+        if placement == .lane { try number(sequence) }
     }
 
     func settle(_ sequence: NotificationSequence, _ settlement: Settlement, at time: Timestamp) throws {
@@ -176,7 +182,7 @@ extension ChangeWriter {
     }
 
     func refusal(_ change: String, of sequence: NotificationSequence) -> StoreError {
-        StoreError(.conflict, "\(change) of notification \(sequence) contradicts what is kept")
+        StoreError(.conflict, "\(change) of notification \(sequence) contradicts the stored row")
     }
 }
 

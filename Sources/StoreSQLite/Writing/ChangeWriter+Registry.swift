@@ -13,7 +13,7 @@ extension ChangeWriter {
         prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
         reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
         onboarding_configured, demo_configuration, closes_with_last_scene, prompts, keeps_held_on_reset,
-        covers_in_background, passcode_policy, observers, requires_content_id, delegate_format
+        covers_in_background, passcode_policy, observers, requires_content_id, broadcasts, delegate_format
         """
 
     private static let putConfiguration = CheckedTable.sceneConfiguration.insert(
@@ -64,9 +64,10 @@ extension ChangeWriter {
             $0.bind(application.delivery.lifeCycleEvents)
             $0.bind(application.manifest.allowsOneSceneOnly)
             $0.bind(application.gates.onboarding)
-            $0.bind(application.gates.passcode.map(PolicyText.encode))
+            $0.bind(application.gates.passcode.map { PolicyText.encode($0, application.gates.issuers) })
             $0.bind(TextList.encode(application.observers.map(\.text)))
             $0.bind(application.routing.requiresContentID)
+            $0.bind(application.routing.broadcasts ? Int64(1) : nil)
             $0.bind(FormatText.encode(application.delegate?.format))
         }
         guard written == 1 else {
@@ -156,7 +157,7 @@ extension ChangeWriter {
             $0.bind(session.leaseSeconds)
             $0.bind(session.leaseExpiresAt?.milliseconds)
             $0.bind(session.lastActivatedAt?.milliseconds)
-            $0.bind(session.disabled?.reason.rawValue)
+            $0.bind(session.disabled?.reason.column)
             $0.bind(session.disabled?.since?.milliseconds)
             $0.bind(session.connection.epoch)
             $0.bind(session.connection.lastEvent)

@@ -21,7 +21,7 @@ extension ChangeWriter {
         """
 
     /// Deletes a settled notification and returns the state that it ended in.
-    func forget(_ sequence: NotificationSequence) throws -> String {
+    mutating func forget(_ sequence: NotificationSequence) throws -> String {
         let state = try PreparedStatement(db, Self.forgetNotification).first({ $0.bind(sequence.value) }) { row in
             row.text()
         }
@@ -29,6 +29,7 @@ extension ChangeWriter {
         for statement in Self.forgetBelongings {
             try PreparedStatement(db, statement).run { $0.bind(sequence.value) }
         }
+        try forgetNumbers(of: sequence)
         return state
     }
 

@@ -12,6 +12,8 @@ struct ChangeWriter {
     private var ledger: Ledger?
     /// How many notifications were forgotten, by state.
     private var forgotten: [String: Int] = [:]
+    /// Whether a delivery has a number, or may get one; nil until it is asked.
+    var hasNumbers: Bool?
 
     private init(_ db: Database, _ keys: KeyColumn) {
         self.db = db
@@ -37,6 +39,7 @@ struct ChangeWriter {
         case .putRules(let rules): try put(rules.kept)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)
+        case .numberDeliveries(let key): try numberDeliveries(of: key)
         case .putGate(let gate): try put(gate)
         case .keepAnswer(let key, let answer, let time): try keep(answer, for: key, at: time)
         case .insert(let notification): try insert(notification)

@@ -187,7 +187,7 @@ struct APNsChecksTests {
         #expect(try application("alert", "com.example.Mail") == "com.example.Mail")
     }
 
-    @Test("A key for some topics is not for others, whatever the push type")
+    @Test("A key for some topics is not for others, with any push type")
     func allowedTopics() throws {
         let checks = APNsChecks(tokens: try Provider.check(.topics(["com.example.Gallery"])))
         var sample = try SamplePush()

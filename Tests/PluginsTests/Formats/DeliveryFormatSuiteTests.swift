@@ -30,7 +30,7 @@ struct DeliveryFormatSuiteTests {
         DeliveryFormatError(code: code, message: message)
     }
 
-    @Test("A sound format conforms, and may refuse what is hostile")
+    @Test("A sound format conforms, and may refuse hostile input")
     func sound() {
         #expect(violations { .success(Self.plain($0)) } == [])
         #expect(

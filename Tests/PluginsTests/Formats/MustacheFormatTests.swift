@@ -179,7 +179,7 @@ struct MustacheFormatTests {
         ("{{#payload.list}}{{#enumerated(payload.wide)}}{{/enumerated(payload.wide)}}{{/payload.list}}", "text/plain"),
     ]
 
-    @Test("However a template multiplies what it is given, the work is bounded", arguments: floods.indices)
+    @Test("The work is bounded, however a template multiplies its input", arguments: floods.indices)
     func flood(place: Int) throws {
         let (text, contentType) = Self.floods[place]
         let list = repeatElement("{}", count: 20_000).joined(separator: ",")

@@ -365,7 +365,7 @@ import Testing
     }
 
     /// The sum of the list's keys seems dearer than the beginning until as many share that as the list has keys.
-    @Test("A list of texts of its own is found by them, whatever beginning all share", arguments: [10, 50, 400])
+    @Test("A list of texts of its own is found by them, also where all share a beginning", arguments: [10, 50, 400])
     func listAndCommonBeginning(count: Int) throws {
         let sessions = count == 400 ? 24 : 100
         for format in ["SELF == '%'", "SELF ENDSWITH '%'", "SELF CONTAINS '%'", "SELF LIKE '*%*'"] {

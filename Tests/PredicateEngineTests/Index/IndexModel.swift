@@ -79,7 +79,7 @@ struct IndexModel: ~Copyable {
                 return "\(entry.predicates) are one node, but not for \(quoted(text))"
             }
         }
-        for never in nevers where never.evaluate(&subject) { return "what never holds does for \(quoted(text))" }
+        for never in nevers where never.evaluate(&subject) { return "an impossible predicate holds: \(quoted(text))" }
         expected.sort { left, right in
             let (leftRank, rightRank) = (entries[left]?.rank ?? 0, entries[right]?.rank ?? 0)
             return leftRank != rightRank ? leftRank > rightRank : order.isBefore(left, right, index.places)

@@ -175,7 +175,7 @@ import Testing
         #expect(largest < peak + peak / 2 + 3 * 8 * NodePiece.words)
         while !model.nodes.isEmpty { model.remove(at: .random(in: 0..<model.nodes.count, using: &random)) }
         let bytes = model.store.byteCount
-        #expect(bytes <= 64, "nothing is kept for nobody")
+        #expect(bytes <= 64, "no node is kept without a session")
     }
 
     @Test("A piece without nodes is given back, and its number is used again")
@@ -272,7 +272,7 @@ import Testing
             here.append((store.insert(long), long))
             there.append((copy.insert(short), short))
         }
-        #expect(copy.byteCount <= bytes + 2048, "what is free is so in the copy too")
+        #expect(copy.byteCount <= bytes + 2048, "free memory is free in the copy too")
         // Nodes from before the copy: they leave in one order here, and in another there.
         for _ in nodes.indices.dropFirst(nodes.count / 2) {
             store.remove(here.removeFirst().node)

@@ -36,11 +36,11 @@ struct NewSessionTests {
 
     static let cases: [Case] = [
         Case("single scene, no session at all", multiple: false, [], .newSession(configuration: .named("Default"))),
-        Case("single scene, one that cannot", multiple: false, [cannot], .undeliverable),
-        Case("single scene, one that is disabled", multiple: false, [Scene("A", disabled: true)], .undeliverable),
+        Case("single scene that cannot", multiple: false, [cannot], .undeliverable),
+        Case("single scene that is disabled", multiple: false, [Scene("A", disabled: true)], .undeliverable),
         Case("multiple scenes, no session at all", multiple: true, [], .newSession(configuration: .named("Default"))),
         Case(
-            "multiple scenes, one that cannot", multiple: true, [cannot], .newSession(configuration: .named("Default"))),
+            "multiple scenes, and one cannot", multiple: true, [cannot], .newSession(configuration: .named("Default"))),
         Case("no configuration", multiple: true, of: [], [], .undeliverable),
         Case("a configuration without endpoint", multiple: true, of: [.unreachable], [], .undeliverable),
         Case(

@@ -74,7 +74,7 @@ private struct RegistryInTurns: SessionRegistry {
 
 @Suite("A registry in turns")
 struct RegistryInTurnsTests {
-    @Test("Answers in turns are those of a list, whatever has changed between the turns")
+    @Test("Answers in turns equal those of a list, after any change between the turns")
     func laws() {
         for seed in 0..<300 as Range<UInt64> {
             #expect(SessionRegistryLaws.violations(of: RegistryInTurns.self, seed: seed, steps: 25) == [])

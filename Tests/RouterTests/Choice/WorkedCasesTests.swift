@@ -40,8 +40,8 @@ struct WorkedCasesTests {
 
     static let cases: [Case] = [
         Case("1: defaults can", [Scene("A", .foregroundActive)], "x", "A", .can),
-        Case("2: prefers beats can whatever the state", defaultAndDocument, "x", "B", .prefers),
-        Case("3: who cannot is no candidate", defaultAndDocument, "y", "A", .can),
+        Case("2: prefers beats can in any state", defaultAndDocument, "x", "B", .prefers),
+        Case("3: a scene that cannot is no candidate", defaultAndDocument, "y", "A", .can),
         Case(
             "4: FALSE and FALSE never has it",
             [Scene("A", can: "FALSEPREDICATE", .foregroundActive), Scene("B", .unattached)], "x", "B", .can),
@@ -62,7 +62,7 @@ struct WorkedCasesTests {
             "9: creation",
             [Scene("A", prefers: "SELF == 'x'", activated: 9), Scene("B", prefers: "SELF == 'x'", activated: 9)], "x",
             "A", .prefers),
-        Case("10: nobody can", [Scene("A", can: "FALSEPREDICATE")], "x", nil, .undeliverable),
+        Case("10: no scene can", [Scene("A", can: "FALSEPREDICATE")], "x", nil, .undeliverable),
         Case(
             "11: without a content id predicates are not asked",
             [Scene("A", .foregroundInactive), Scene("B", prefers: "SELF == 'x'")], nil, "A", .can),

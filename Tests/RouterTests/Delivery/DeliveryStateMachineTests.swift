@@ -53,7 +53,7 @@ struct DeliveryStateMachineTests {
         var waiting = Self.machine(.never, DeliveryProgress(attempts: 4))
         #expect(waiting.start(at: .epoch) == .send(attempt: 5))
         #expect(waiting.state == .inFlight(attempt: 5))
-        #expect(waiting.start(at: .epoch) == .none, "One attempt at a time.")
+        #expect(waiting.start(at: .epoch) == .none, "At most one attempt is under way.")
         #expect(waiting.state == .inFlight(attempt: 5))
         var settled = Self.settled()
         #expect(settled.start(at: .epoch) == .none)
@@ -142,7 +142,7 @@ struct DeliveryStateMachineTests {
         #expect(failures == Self.policy.maximumFailures)
     }
 
-    @Test("Three rejections end the delivery, whatever other failures it had")
+    @Test("Three rejections end the delivery, after any other failures")
     func rejections() {
         let policy = RetryPolicy(schedule: Array(repeating: 1, count: 50))
         let twice = DeliveryProgress(attempts: 7, failures: 7, rejections: 2)

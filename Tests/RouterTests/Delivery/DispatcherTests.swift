@@ -76,7 +76,7 @@ struct DispatcherTests {
     }
 
     @Test(
-        "A lane that starts without the granted resource passes it on; one that uses it does not",
+        "A lane that starts without the granted resource passes it on; a lane that uses it does not",
         arguments: [true, false])
     func startedWithout(isElsewhere: Bool) {
         var dispatcher = Self.crowded([.gallery("A"), .gallery("B")])

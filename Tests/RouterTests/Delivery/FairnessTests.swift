@@ -334,7 +334,7 @@ struct FairnessTests {
         bench.now = .second(30)
         let endpoint = EndpointKey(application: .gallery, url: "https://shared.example/")
         bench.planner.timeHasCome(for: endpoint, at: bench.now)
-        #expect(bench.all().map(\.notification.decision.session) == ["A"], "One at first.")
+        #expect(bench.all().map(\.notification.decision.session) == ["A"], "At first one session is tried.")
     }
 
     @Test("Settled deliveries leave no state behind")

@@ -81,7 +81,7 @@ struct LanePlannerTests {
         }
         let turns = zip(served, served.dropFirst()).filter { $0 == $1 }
         #expect(served.count == 300)
-        #expect(turns.count <= 1, "Nobody is served twice in a row while the other waits.")
+        #expect(turns.count <= 1, "No lane is served twice in a row while the other waits.")
     }
 
     @Test("No more attempts are under way than the global limit, and a finished one frees its slot")

@@ -61,7 +61,7 @@ struct LaneTests {
         #expect(delivery.notification.sequence == 1)
     }
 
-    @Test("After a failure among several attempts under way, those go on and no later delivery starts")
+    @Test("After a failure among several attempts under way, the others go on and no later delivery starts")
     func failureAmongSeveral() {
         var lane = Self.lane([1, 2, 3, 4])
         #expect(Self.offers(&lane, maxInFlight: 3) == [1, 2, 3])
@@ -170,7 +170,7 @@ struct LaneTests {
         #expect(lane.waiting(limit: 1).map(\.notification.sequence) == [2])
         lane.remove(2)
         lane.remove(3)
-        #expect(!lane.needsDraining, "What is under way stays until its outcome is known.")
+        #expect(!lane.needsDraining, "An attempt under way stays until its outcome is known.")
         lane.reschedule(1, DeliveryProgress(attempts: 1))
         #expect(lane.needsDraining)
     }

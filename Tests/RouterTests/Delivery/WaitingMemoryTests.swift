@@ -13,6 +13,8 @@ struct WaitingMemoryTests {
     {
         var notification = UnsettledNotification.numbered(sequence, to: session)
         notification.contentID = ContentID(unchecked: content)
+        // A text of its own each time, too long to lie within the value.
+        notification.decision.reason = ["the best of", "several sessions"].joined(separator: " ")
         return QueuedDelivery(notification, payload: nil)
     }
 
@@ -34,6 +36,8 @@ struct WaitingMemoryTests {
         let contents = lane.queue.map { $0.notification.contentID?.text }
         #expect(contents == ["one", "one", "two"].map { "myapp://a-long-document/" + $0 })
         #expect(Self.storage(contents[0]) != nil && Self.storage(contents[0]) == Self.storage(contents[1]))
+        let reasons = lane.queue.map { $0.notification.decision.reason }
+        #expect(Self.storage(reasons[0]) != nil && Self.storage(reasons[0]) == Self.storage(reasons[2]))
     }
 
     @Test("texts that Swift holds for equal keep their own bytes")

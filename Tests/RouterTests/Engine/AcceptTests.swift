@@ -117,7 +117,7 @@ struct AcceptTests {
         #expect(try bench.run(.accept(request)).accepted != nil)
     }
 
-    @Test("The first answer stays, whatever happened to the notification since", arguments: [200, 410, 500])
+    @Test("The first answer stays, after any outcome of the notification", arguments: [200, 410, 500])
     func firstAnswer(_ status: Int) throws {
         var bench = try Workbench(.gallery(), [Scene("A", .foregroundActive), Scene("B")])
         let first = try #require(try bench.accept(keys: ["k"]).accepted)

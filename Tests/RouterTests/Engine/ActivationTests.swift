@@ -170,7 +170,7 @@ struct ActivationTests {
 
     // MARK: Refreshing
 
-    @Test("Activation and refresh renew the lease, whatever state the session is in", arguments: [true, false])
+    @Test("Activation and refresh renew the lease in any state of the session", arguments: [true, false])
     func lease(isActivated: Bool) throws {
         for state in [ActivationState.unattached, .background, .foregroundActive] {
             var bench = try Workbench(Self.application(), [Scene("A", state)])

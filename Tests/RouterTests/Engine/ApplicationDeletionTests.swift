@@ -111,7 +111,7 @@ struct ApplicationDeletionTests {
         #expect(try bench.store.recover().deletions.isEmpty && bench.engine.deletions.isEmpty)
     }
 
-    @Test("What little belongs to is deleted in one transaction")
+    @Test("A small application is deleted in one transaction")
     func little() throws {
         var bench = try Self.bench(waiting: 2, held: 1, sessions: 2)
         let plan = try bench.plan(.deleteApplication(.gallery))
@@ -162,7 +162,8 @@ struct ApplicationDeletionTests {
         var bench = try Self.bench()
         var types: [RouterEventType] = []
         try Self.run(.deleteApplication(.gallery), in: &bench) { bench, plan in
-            types += bench.engine.events(of: plan.changes, after: 0, at: bench.now).map(\.event.type)
+            types += EventReader(before: bench.engine).events(of: plan.changes, after: 0, at: bench.now).map(
+                \.event.type)
         }
         #expect(types.count { $0 == .notificationDeadLettered } == 17)
         #expect(types.last == .applicationDeleted && types.count == 18)

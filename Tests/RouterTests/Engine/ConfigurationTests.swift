@@ -65,7 +65,7 @@ struct ConfigurationTests {
         #expect(try bench.store.census().byState[.expired] == 1)
     }
 
-    @Test("After the delegate is removed it is not asked, whatever events were waiting for it")
+    @Test("After the delegate is removed it is not asked, even if events were waiting for it")
     func noDelegate() throws {
         var bench = try Workbench(Self.application(), [])
         try bench.run(.activate(ActivationRequest(application: .gallery)))
@@ -90,7 +90,7 @@ struct ConfigurationTests {
         #expect(try made(bench).awaitsConfiguration)
         let question = try #require(try bench.start().first)
         #expect(question.kind == "application.configurationForConnecting" && question.receiver.session.isDelegate)
-        #expect(try bench.start().isEmpty, "Nobody knows yet where the session is reached.")
+        #expect(try bench.start().isEmpty, "The session has no endpoint yet.")
         try bench.finish(question, .status(200), answer: .configuration("Detail"))
         #expect(try made(bench).configuration == "Detail")
         let attempt = try #require(try bench.start().first)
@@ -254,7 +254,7 @@ struct ConfigurationTests {
             try bench.run(.putSession(key, .of(Scene(key.session, .unattached))))
         } else {
             try bench.patch(key) { $0.configuration = "Detail" }
-            #expect(try made(bench).activationState == .foregroundActive, "What it was made for comes at once.")
+            #expect(try made(bench).activationState == .foregroundActive, "Its notification comes at once.")
             try bench.run(.disconnectSession(key))
         }
         try bench.finish(question, .status(500))

@@ -53,7 +53,7 @@ struct DecisionLineTests {
         }
     }
 
-    @Test("Commands of other applications do not wait, those of the same wait in their order")
+    @Test("Commands of other applications do not wait, commands of the same wait in their order")
     func order() throws {
         var bench = Self.bench()
         for content in ["x", "y"] as [ContentID] { bench.offer(Self.accept(content)) }

@@ -10,7 +10,7 @@ struct EngineEventTests {
     private static func told(_ bench: inout Workbench, _ command: Command) throws -> [RouterEvent] {
         let plan = try bench.engine.plan(command, at: bench.now, reading: bench.store)
         try bench.store.commit(plan.changes)
-        var told = bench.engine.events(of: plan.changes, after: 0, at: bench.now).map(\.event)
+        var told = EventReader(before: bench.engine).events(of: plan.changes, after: 0, at: bench.now).map(\.event)
         for followUp in bench.engine.apply(plan.changes, at: bench.now) {
             told += try Self.told(&bench, .followUp(followUp))
         }

@@ -89,9 +89,12 @@ extension GateTests {
         #expect(bench.session("A")?.leaseExpiresAt == nil, "An open gate waits for no session.")
     }
 
-    @Test("A responsible session whose endpoint fails twice in a row counts as silent")
-    func failingEndpoint() throws {
+    @Test(
+        "A responsible session whose endpoint fails twice in a row passes the gate on, with and without a lease of its own",
+        arguments: [nil, 3600])
+    func failingEndpoint(lease: Int?) throws {
         var bench = try Self.bench()
+        if let lease { try bench.patch(Self.A) { $0.leaseSeconds = .set(lease) } }
         try bench.run(.gate(.open(Self.A)))
         for _ in 0..<2 {
             #expect(bench.engine.gate(Self.phone)?.responsible == "A")
@@ -102,5 +105,6 @@ extension GateTests {
             try bench.advance(to: bench.now.advanced(byMilliseconds: 10_000))
         }
         #expect(bench.engine.gate(Self.phone)?.responsible == "B" && bench.engine.gate(Self.phone)?.term == 2)
+        #expect(bench.session("A")?.activationState == .foregroundActive, "It stays connected.")
     }
 }

@@ -14,7 +14,7 @@ extension GateTests {
         return [first, second]
     }
 
-    @Test("A reset ends what waits for the person who goes, step by step; what comes after it is for the next one")
+    @Test("A reset ends the notifications of the leaving person step by step; later ones are for the next person")
     func forgetting() throws {
         var bench = try Self.bench(moveLimit: 1)
         let waiting = try Self.waiting(&bench)
@@ -71,7 +71,7 @@ extension GateTests {
         #expect(bench.engine.held.keys.elementsEqual([there]))
     }
 
-    @Test("An application may keep what waits for the next person")
+    @Test("An application may keep waiting notifications for the next person")
     func keeping() throws {
         var bench = try Self.bench(OnboardingSettings(keepsHeldOnReset: true))
         let waiting = try Self.waiting(&bench)
@@ -85,7 +85,7 @@ extension GateTests {
         #expect(sent == waiting)
     }
 
-    @Test("A gate that is switched off during a reset ends what was for the person before")
+    @Test("A gate that is switched off during a reset ends the notifications of the previous person")
     func forgettingSwitchedOff() throws {
         var bench = try Self.bench(moveLimit: 1)
         let waiting = try Self.waiting(&bench)

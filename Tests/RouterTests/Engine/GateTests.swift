@@ -302,28 +302,6 @@ struct GateTests {
         }
     }
 
-    @Test("A session outside demo mode is told when the gate opens, for it was told to hide before")
-    func shownToBystanders() throws {
-        let demo = SceneConfiguration(
-            name: "Demo", role: SceneRole.windowApplication, endpoint: SceneConfiguration.standard.endpoint)
-        var bench = try Self.bench()
-        try bench.run(.gate(.open(Self.A)))
-        #expect(try Self.told(&bench, "hideApplicationScreen") == ["B", "C"])
-        let settings = OnboardingSettings(demoConfiguration: "Demo")
-        try bench.run(.putApplication(.of(Self.application(settings, configurations: [.standard, demo]))))
-        #expect(try Self.told(&bench, "hideApplicationScreen") == ["A"])
-        var draft = SessionDraft.of(Scene("D", device: "phone"))
-        draft.configuration = "Demo"
-        try bench.run(.putSession(.gallery("D"), draft))
-        let term = try #require(bench.engine.gate(Self.phone)?.term)
-        let opened = Command.gate(.report(.succeed(storing: nil), by: .gallery("D"), term: term))
-        var batch = Batch()
-        batch.append(try bench.plan(.disconnectSession(Self.B)))
-        #expect(batch.conflicts(with: try bench.plan(opened)), "B has gone, and is not to be told.")
-        try bench.run(opened)
-        #expect(try Self.told(&bench, "showApplicationScreen") == ["A", "B", "C", "D"])
-    }
-
     @Test("A hidden session that moves to an open device is told to show")
     func shownElsewhere() throws {
         var bench = try Self.bench()
@@ -423,26 +401,14 @@ struct GateTests {
         #expect(bench.engine.gate(Self.phone)?.responsible == "C")
     }
 
-    @Test("A session that is not connected, or does not take part, cannot act at the gate")
+    @Test("A session that is not connected cannot act at the gate")
     func noSay() throws {
-        let demo = SceneConfiguration(
-            name: "Demo", role: SceneRole.windowApplication, endpoint: SceneConfiguration.standard.endpoint)
-        let settings = OnboardingSettings(demoConfiguration: "Demo")
-        var bench = try Workbench(
-            Self.application(settings, configurations: [.standard, demo]), [Scene("A", .foregroundActive)])
+        var bench = try Workbench(Self.application(), [Scene("A", .foregroundActive)])
+        #expect(try bench.run(.gate(.open(Self.A))).gate?.responsible == "A")
+        try bench.run(.disconnectSession(Self.A))
         #expect(try bench.run(.gate(.open(Self.A))).refusal == .notAtGate(Self.A))
-        var draft = SessionDraft.of(Scene("B"))
-        draft.configuration = "Demo"
-        try bench.run(.putSession(Self.B, draft))
-        #expect(try bench.run(.gate(.open(Self.B))).gate?.responsible == "B")
-        try bench.run(.disconnectSession(Self.B))
-        #expect(try bench.run(.gate(.open(Self.B))).refusal == .notAtGate(Self.B))
         #expect(try bench.run(.gate(.open(Self.C))).refusal == .unknownSession(Self.C))
-        let key = GateKey(application: .gallery, device: nil)
-        #expect(bench.engine.gate(key)?.responsible == nil, "A takes no part.")
-        // The end of demo mode lets all other sessions take part.
-        try bench.run(.putApplication(.of(Self.application(configurations: [.standard, demo]))))
-        #expect(bench.engine.gate(key)?.responsible == "A")
+        #expect(bench.engine.gate(GateKey(application: .gallery, device: nil))?.responsible == nil)
     }
 
     @Test("Two sessions that leave in one transaction do not hand the gate to each other")
@@ -460,13 +426,13 @@ struct GateTests {
         #expect(batch.conflicts(with: try bench.plan(.disconnectSession(Self.B))))
     }
 
-    @Test("The switch to demo mode sees a gate that was opened in the same transaction")
+    @Test("A change of the settings sees a gate that was opened in the same transaction")
     func conflictWithSettings() throws {
         let bench = try Self.bench()
         var batch = Batch()
         batch.append(try bench.plan(.gate(.open(Self.A))))
-        let demo = Self.application(OnboardingSettings(demoConfiguration: "Demo"))
-        #expect(batch.conflicts(with: try bench.plan(.putApplication(.of(demo)))))
+        let closing = Self.application(OnboardingSettings(closesWithLastScene: true))
+        #expect(batch.conflicts(with: try bench.plan(.putApplication(.of(closing)))))
     }
 
     @Test("A request to the gate renews the lease")

@@ -29,7 +29,7 @@ struct LifeCycleTests {
         #expect(bench.session("A")?.device == (isLegal ? "moved" : nil), "nothing is half done")
     }
 
-    @Test("PUT registers again, whatever state the session was in", arguments: transitions)
+    @Test("PUT registers again from any state of the session", arguments: transitions)
     func registration(from: ActivationState, to: ActivationState, isLegal _: Bool) throws {
         var bench = try Workbench(.gallery(), [Scene("A", from)])
         #expect(try bench.run(.putSession(Self.A, SessionDraft(activationState: to))).session?.activationState == to)

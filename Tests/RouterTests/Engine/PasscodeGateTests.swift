@@ -6,13 +6,13 @@ import Testing
 /// Passcodes with sessions, gates and the store: holding, prompting, and events.
 @Suite("Engine: passcodes")
 struct PasscodeGateTests {
-    private static let A = SessionKey.gallery("A")
-    private static let B = SessionKey.gallery("B")
-    private static let phone = GateKey(application: .gallery, device: "phone")
-    private static let right = PasscodeLock.Verdict(isRight: true)
+    static let A = SessionKey.gallery("A")
+    static let B = SessionKey.gallery("B")
+    static let phone = GateKey(application: .gallery, device: "phone")
+    static let right = PasscodeLock.Verdict(isRight: true)
     private static let wrong = PasscodeLock.Verdict(isRight: false)
 
-    private static func application(_ policy: PasscodePolicy?, demo: String? = nil) -> Application {
+    static func application(_ policy: PasscodePolicy?, demo: String? = nil) -> Application {
         var application = Application.gallery(
             schedule: [5, 300], delegate: Endpoint(url: "https://delegate.example/", secret: "whsec_ZA=="),
             lifeCycleEvents: true)
@@ -28,7 +28,7 @@ struct PasscodeGateTests {
         return try Workbench(application(policy), scenes)
     }
 
-    private static func ask(
+    static func ask(
         _ bench: inout Workbench, _ step: PasscodeRequest.Step, for purpose: PasscodeRequest.Purpose = .input,
         by key: SessionKey = A, term: Int64? = nil
     ) throws -> Reply {
@@ -49,7 +49,7 @@ struct PasscodeGateTests {
     }
 
     /// A phone with an opened application and a passcode.
-    private static func opened(
+    static func opened(
         _ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 0), deviceKey: DeviceKey? = nil
     ) throws -> Workbench {
         var bench = try fresh(policy)
@@ -87,7 +87,7 @@ struct PasscodeGateTests {
         return bench
     }
 
-    private static func type(
+    static func type(
         _ bench: inout Workbench, _ verdict: PasscodeLock.Verdict, choosing hash: PasscodeHash? = nil,
         by key: SessionKey = A
     ) throws -> Reply {
@@ -394,6 +394,13 @@ struct PasscodeGateTests {
         #expect(try reset(&bench, asOperator: false, by: Self.B).refusal == .passcode(.required))
         _ = try Self.type(&bench, Self.right, by: Self.B)
         #expect(try reset(&bench, asOperator: false, by: Self.B).refusal == nil)
+        // Closing the gate ends the proof: a restoration that fails after the passcode leaves the device protected.
+        bench = try Self.restoring()
+        _ = try Self.type(&bench, Self.right, by: Self.B)
+        let term = bench.engine.gate(Self.phone)?.term ?? 0
+        try bench.run(.gate(.report(.fail(), by: Self.B, term: term)))
+        try #require(bench.engine.gate(Self.phone)?.state == .notOpened)
+        #expect(try reset(&bench, asOperator: false, by: Self.B).refusal == .passcode(.required))
         // The passcode of an onboarding that was not finished protects no person.
         bench = try Self.fresh()
         try bench.run(.gate(.open(Self.A)))

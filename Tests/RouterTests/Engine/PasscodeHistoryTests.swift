@@ -202,7 +202,7 @@ struct PasscodeHistory {
             comparisons = 0
         }
         if after.state == .opened, policy.lockTimeoutSeconds == 0, lock.hash != nil, !isInForeground {
-            faults.append("open, and nobody is there")
+            faults.append("open without a session")
         }
     }
 

@@ -79,7 +79,7 @@ struct RecoveryTests {
         #expect(try bytes(gone: 1) <= bytes(gone: 0))
     }
 
-    @Test("Sessions, registries, lanes, progress and holds are what they were")
+    @Test("Recovery restores sessions, registries, lanes, progress and holds")
     func recovery() throws {
         let before = try busyBench()
         var after = before

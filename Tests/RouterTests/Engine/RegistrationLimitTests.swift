@@ -61,6 +61,10 @@ import Testing
         #expect(try bench.run(.putSession(Self.key(1), Self.draft(6000))).refusal == nil)
         // Another application has its own bytes.
         try bench.add(Application(id: .other), [])
+        func other(_ id: SessionID) -> SessionKey { SessionKey(application: .other, session: id) }
+        #expect(try bench.run(.putSession(other("a"), Self.draft(6000))).refusal == nil)
+        #expect(
+            try bench.run(.putSession(other("b"), Self.draft(6000))).refusal == .tooManySessionBytes(limit: 10_000))
     }
 
     @Test("The bytes of a tenant are those of its sessions after any history, and after a recovery")

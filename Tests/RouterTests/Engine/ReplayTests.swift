@@ -234,6 +234,30 @@ struct ReplayTests {
         #expect(try ask(0) != first)
     }
 
+    @Test("Another application's replays stay, however many an application has asked for under keys")
+    func othersAreKept() throws {
+        var bench = try Workbench(
+            .gallery(), [Scene("A")], retention: RetentionPolicy(repeatMilliseconds: 3_600_000))
+        try bench.add(Application(id: .other), [])
+        func ask(_ application: ApplicationID, _ key: String?) throws -> Reply {
+            try bench.run(
+                .replay(
+                    try draft(bench, key: key) {
+                        $0.application = application
+                        $0.contentID = "nothing"
+                    }))
+        }
+        let other = try #require(try ask(.other, nil).replay).id
+        bench.now = .second(1)
+        for number in 0..<RouterLimits.replaysRepeatable { _ = try ask(.gallery, "key-\(number)") }
+        #expect(try ask(.gallery, "more").refusal == .tooManyReplays(limit: RouterLimits.replaysRepeatable))
+        for number in 0..<RouterLimits.replaysRemembered {
+            _ = try ask(.other, number % 2 == 0 ? "key-\(number)" : nil)
+        }
+        #expect(bench.engine.replays[other] != nil)
+        #expect(bench.engine.replaying.all(of: .other).count == RouterLimits.replaysRemembered + 1)
+    }
+
     @Test(
         "The number of notifications in a step, and the pause after it",
         arguments: [(1, 1), (9, 1), (10, 1), (15, 1), (100, 10), (1000, 100)])

@@ -105,7 +105,7 @@ struct RerouteTests {
         #expect(try bench.stored(1)?.decision.session == "A")
         #expect(try bench.stored(2)?.decision.session == "B")
         try bench.finish(attempt, .status(200))
-        #expect(try bench.stored(1)?.state == .delivered, "It has arrived, whoever is gone now.")
+        #expect(try bench.stored(1)?.state == .delivered, "It has arrived, although the session is gone now.")
     }
 
     @Test("A failed attempt under way for a deleted session moves on", arguments: [500, 429, 410, 404])
@@ -162,7 +162,7 @@ struct RerouteTests {
         try bench.accept()
         let deleted = try bench.step(.deleteSession(.gallery("A")))
         #expect(deleted.followUps == [.drain(.gallery("A"))])
-        #expect(bench.engine.startAttempts(at: bench.now).attempts.isEmpty, "Nothing is sent to who is gone.")
+        #expect(bench.engine.startAttempts(at: bench.now).attempts.isEmpty, "Nothing is sent to a deleted session.")
         try bench.run(.putSession(.gallery("A"), .of(Self.two[0])))
         try bench.follow(deleted.followUps)
         #expect(try bench.start().map(\.receiver.session) == ["A"])

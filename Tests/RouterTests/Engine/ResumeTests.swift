@@ -109,7 +109,7 @@ struct ResumeTests {
         var renamed = gallery(at: "https://elsewhere.example/")
         renamed.displayName = "Pictures"
         try bench.run(.putApplication(.of(renamed)))
-        #expect(try bench.start().isEmpty, "who has not moved is waited for")
+        #expect(try bench.start().isEmpty, "a session that has not moved is waited for")
     }
 
     @Test("A session whose endpoint was gone takes part again")
@@ -132,7 +132,7 @@ struct ResumeTests {
         #expect(try bench.run(.resume(elsewhere)).refusal == .unknownApplication(.other))
         try bench.accept()
         let attempt = try #require(try bench.start().first)
-        #expect(try bench.plan(.resume(Self.A)).changes.isEmpty, "what is under way is under way")
+        #expect(try bench.plan(.resume(Self.A)).changes.isEmpty, "the attempt under way goes on")
         #expect(bench.engine.lanes.status(of: Self.A).inFlight == 1)
         try bench.finish(attempt, .status(200))
     }

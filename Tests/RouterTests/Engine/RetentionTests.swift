@@ -26,7 +26,7 @@ struct RetentionTests {
     func age() throws {
         var bench = try bench(RetentionPolicy(ageMilliseconds: Self.hour * 1000))
         try bench.advance(to: .second(1))
-        #expect(bench.engine.nextDue == nil, "nothing is kept, and nobody wakes up to find that out")
+        #expect(bench.engine.nextDue == nil, "nothing is kept, and no timer is set")
         try deliver(2, &bench)
         try bench.accept("y")
         #expect(bench.engine.nextDue == .second(1 + Self.hour))

@@ -116,7 +116,7 @@ struct SceneEventTests {
         #expect(connects == [nil, "2.1", nil], "It is told to connect under the number of the event behind it.")
     }
 
-    @Test("An event goes alone, whatever the lane allows, and nothing overtakes it", arguments: [true, false])
+    @Test("An event goes alone at any limit of the lane, and nothing overtakes it", arguments: [true, false])
     func alone(overtakes: Bool) throws {
         var application = Application.gallery(
             inFlight: 3, headOfLine: overtakes ? .park : .block, lifeCycleEvents: true)

@@ -143,7 +143,7 @@ struct StreamTests {
         try bench.run(.attachConsumer(Self.A, epoch: 2))
         #expect(bench.session("A")?.activationState == .background)
         let first = try #require(try bench.start().first)
-        #expect(first.connects != nil, "what waits tells the scene to connect")
+        #expect(first.connects != nil, "the waiting notification tells the scene to connect")
         #expect(first.kind == "scene.willConnect")
     }
 
@@ -168,6 +168,8 @@ struct StreamTests {
         try bench.patch(Self.A) { $0.leaseSeconds = .set(30) }
         try bench.run(.attachConsumer(Self.A, epoch: 1))
         for second in stride(from: 5, through: 85, by: 5) { try bench.advance(to: .second(Int64(second))) }
+        // No timer is set for every lease of a session that stays connected.
+        #expect(try #require(bench.engine.nextDue) > .second(600))
         try bench.run(.detachConsumer(Self.A, epoch: 1))
         try bench.advance(to: .second(94))
         #expect(bench.session("A")?.activationState == .foregroundActive)
@@ -208,6 +210,22 @@ struct StreamTests {
         #expect(bench.engine.takeCutConnections().count == 1)
         try bench.run(.putApplication(.of(.gallery(configurations: [standard]))))
         try bench.advance(to: .second(11))
+        #expect(bench.session("A")?.activationState == .unattached)
+    }
+
+    @Test("The end of a grace period that is committed late does not end the one after the next connection")
+    func lapsesLate() throws {
+        var bench = try bench(.foregroundActive)
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.run(.detachConsumer(Self.A, epoch: 1))
+        bench.now = .second(11)
+        let lapse = Command.followUp(.lapsePresence(Self.A))
+        #expect(try bench.engine.plan(lapse, at: bench.now, reading: bench.store).changes.count == 1)
+        try bench.run(.attachConsumer(Self.A, epoch: 2))
+        try bench.run(.detachConsumer(Self.A, epoch: 2))
+        try bench.run(lapse)
+        #expect(bench.session("A")?.activationState == .foregroundActive)
+        try bench.advance(to: .second(22))
         #expect(bench.session("A")?.activationState == .unattached)
     }
 
@@ -256,6 +274,48 @@ struct StreamTests {
         try bench.crash()
         #expect(isAcknowledged(try bench.run(.acknowledge(Acknowledgement(session: Self.A, notification: id)))))
         #expect(try bench.stored(1)?.state == .delivered)
+    }
+
+    @Test("A session that is registered again after its application was deleted has numbers of its own")
+    func deletedApplication() throws {
+        var bench = try bench()
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.run(.detachConsumer(Self.A, epoch: 1))
+        try bench.run(.deleteApplication(.gallery))
+        try bench.add(.gallery(), [])
+        var draft = SessionDraft.of(Scene("A"))
+        draft.endpoint = EndpointDraft(url: Endpoint.streamURL, keys: nil, freshSecret: "whsec_c2VjcmV0")
+        try bench.run(.putSession(Self.A, draft))
+        try bench.run(.attachConsumer(Self.A, epoch: 2))
+        try bench.accept()
+        let sequence = try #require(try bench.start().first?.notification.sequence)
+        #expect(try bench.store.number(of: sequence, in: Self.A) == 1)
+    }
+
+    @Test("The receiver of a discarded session is not that of a new one of its name, whose numbers begin with 1")
+    func discardedSession() throws {
+        var bench = try bench(lifeCycleEvents: true)
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.run(.deleteSession(Self.A))
+        #expect(bench.engine.takeCutConnections().isEmpty, "It is told of its end.")
+        var draft = SessionDraft.of(Scene("A"))
+        draft.endpoint = EndpointDraft(url: Endpoint.streamURL, keys: nil, freshSecret: "whsec_c2VjcmV0")
+        try bench.run(.putSession(Self.A, draft))
+        #expect(bench.engine.takeCutConnections() == [ConnectionCut(session: Self.A, epoch: 1)])
+        try bench.run(.attachConsumer(Self.A, epoch: 2))
+        let first = try #require(try bench.start().first)
+        #expect(try bench.store.number(of: first.notification.sequence, in: Self.A) == 1)
+    }
+
+    @Test("Nothing is sent to a connection whose numbers are not committed")
+    func numbersFirst() throws {
+        var bench = try bench()
+        try bench.accept()
+        let plan = try bench.engine.plan(.attachConsumer(Self.A, epoch: 1), at: bench.now, reading: bench.store)
+        #expect(try bench.start().isEmpty)
+        try bench.store.commit(plan.changes)
+        try bench.follow(bench.engine.apply(plan.changes, at: bench.now))
+        #expect(try bench.start().count == 1)
     }
 
     @Test("Only a session with a stream is connected to")

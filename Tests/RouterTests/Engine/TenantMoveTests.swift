@@ -54,10 +54,18 @@ struct TenantMoveTests {
         try first.run(.activate(ActivationRequest(application: .gallery, device: "phone")))
         try first.run(.patchSession(Self.A, SessionPatch(state: .background)))
         let made = try #require(first.engine.tenants[.gallery]?.sessions.values.first { $0.awaitsConfiguration })
+        var filter = NotificationFilter()
+        filter.application = .gallery
+        let replay = Replay(
+            id: "replay", filter: filter, perSecond: 1, matched: 9, through: NotificationSequence(9),
+            createdAt: first.now, request: nil, position: NotificationSequence(0), resumesAt: first.now)
+        try first.store.commit([.putReplay(replay)])
+        _ = first.engine.apply([.putReplay(replay)], at: first.now)
 
         var second = try Self.move(from: &first)
         #expect(second.engine.held.keys.elementsEqual([gated.sequence]))
         #expect(second.engine.heldCount(behind: Self.pad) == 1)
+        #expect(first.engine.replays.isEmpty && second.engine.replays["replay"]?.state == .completed)
         let lock = second.engine.passcodeLock(Self.phone)
         #expect(lock.hash != nil && lock.leftAt == first.now)
 

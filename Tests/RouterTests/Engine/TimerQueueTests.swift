@@ -43,7 +43,7 @@ struct TimerQueueTests {
         timers.set(.hold(2), at: .second(6))
         timers.cancel(.hold(1))
         timers.cancel(.hold(3))
-        #expect(timers.nextDue == .second(6), "nobody is woken for it")
+        #expect(timers.nextDue == .second(6), "a removed timer is not due")
         timers.set(.hold(1), at: .second(again))
         #expect(timers.nextDue == .second(min(again, 6)))
         var told: [TimerQueue.Kind] = []
@@ -63,7 +63,7 @@ struct TimerQueueTests {
         }
         #expect(timers.count <= 2 * 101 + RouterLimits.timersPassedOver)
         for _ in 0..<100 { #expect(timers.pop(at: .second(1)) != nil) }
-        #expect(timers.nextDue == .second(100_001), "what counts is there yet")
+        #expect(timers.nextDue == .second(100_001), "the live timer is there yet")
     }
 
     @Test("It behaves like a sorted list", arguments: 0..<20 as Range<UInt64>)

@@ -41,7 +41,7 @@ struct OnboardingGateTests {
 
     // MARK: The story
 
-    @Test("One session is responsible, and the others wait")
+    @Test("Exactly one session is responsible, and the others wait")
     func opening() throws {
         var gate = gate()
         #expect(gate.screen(of: first) == .onboarding && gate.screen(of: second) == .onboarding)

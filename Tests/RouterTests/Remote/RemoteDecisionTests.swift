@@ -1,4 +1,5 @@
 import RouterPlugin
+import RouterTesting
 import Testing
 
 @testable import Router
@@ -120,6 +121,45 @@ struct RemoteDecisionTests {
         let decision = Decision(tier: .can, session: "B", reason: "\(Self.id): to the desk")
         let kept = try #require(chooser.keptAnswers(of: decision, isHeld: true))
         #expect(kept[Self.id] == .kept(["B": .accept], others: .redirect(to: "B", reason: "to the desk")))
+    }
+
+    /// A replay of one notification of a broadcast asks, and its answer holds in a replay of many, which asks nothing.
+    @Test(arguments: [RuleAnswer.verdicts(["A": .veto(reason: "no")]), .fault(.late), .verdicts(["A": .accept])])
+    func theLastAnswerAboutTheOnlyReceiverHolds(answer: RuleAnswer) throws {
+        var application = Application.gallery()
+        application.routing.broadcasts = true
+        let rule = RemoteRule(
+            id: Self.id, transport: .callOut(CallOutSettings(url: "http://a")), failure: .closed)
+        var bench = try Workbench(application, [Scene("A")], rules: [rule])
+        var request = AcceptRequest.of("x")
+        request.broadcast = .all
+        request.answers = RuleAnswers([Self.id: .verdicts(["A": .accept])])
+        _ = try bench.run(.acceptAll([request]))
+        for attempt in try bench.start() { try bench.finish(attempt, .status(200)) }
+        var again = AcceptRequest(replaying: try #require(try bench.stored(1)))
+        again.answers = RuleAnswers([Self.id: answer])
+        let one = try #require(try bench.run(.accept(again)).accepted)
+        for attempt in try bench.start() { try bench.finish(attempt, .status(200)) }
+        let filter = NotificationFilter()
+        let draft = ReplayDraft(
+            filter: filter, perSecond: 1000, tally: try bench.store.tally(of: filter, settledBy: bench.now),
+            askedAt: bench.now, request: nil)
+        try bench.run(.replay(draft))
+        let copies = try bench.store.notifications(matching: filter, limit: 9).filter { $0.replayOf == one.id }
+        #expect(copies.map(\.decision.session) == [one.decision.session])
+        #expect(copies.map(\.decision.vetoes) == [one.decision.vetoes])
+        #expect((one.decision.session == nil) == (answer != .verdicts(["A": .accept])))
+    }
+
+    /// The session had the rule's permission, and lost its conditions while the notification was held.
+    @Test func theOnlyReceiverStaysAcceptedAfterItCouldNotHaveIt() throws {
+        let chooser = Chooser(rules: [
+            RemoteRule(id: Self.id, transport: .callOut(CallOutSettings(url: "http://a")), failure: .closed)
+        ])
+        let decision = Decision(
+            tier: .undeliverable, session: nil, reason: "the session A cannot have it", rerouteOf: "A")
+        let kept = try #require(chooser.keptAnswers(of: decision, isHeld: false, for: "A"))
+        #expect(kept[Self.id] == .kept(["A": .accept], others: nil))
     }
 
     /// A bench whose first rule holds everything for a minute.

@@ -158,7 +158,7 @@ struct WorkerPoolTests {
         #expect(pool.ask(2, at: start) == [.answer(question: 2, .overloaded)])
     }
 
-    /// Whatever happens in whatever order: each question is answered exactly once, and no ended worker is asked.
+    /// In any order of events, each question is answered exactly once, and no ended worker is asked.
     @Test(arguments: 0..<50 as Range<UInt64>)
     func everyQuestionIsAnsweredOnce(seed: UInt64) {
         var generator = SplitMix(state: seed)

@@ -9,46 +9,77 @@ struct SabotageTests {
 
     /// The first words of the findings that show the sabotage.
     static let findings: [(Sabotage, [String])] = [
-        (.acknowledgesBeforeCommit, ["12.1 acknowledged, but not committed", "answered twice"]),
-        (.appliesBeforeCommit, ["P2 the engine holds", "12.1 sent, but never accepted"]),
-        (.forgetsFailedCommits, ["P8", "liveness"]),
-        (.forgetsFollowUps, ["P8", "liveness"]),
-        (.forgetsRecovery, ["P8", "liveness"]),
-        (.ignoresConflicts, ["the router contradicts its store", "12.7"]),
-        (.startsTwice, ["12.2 two attempts"]),
+        (.acknowledgesBeforeCommit, ["acceptance: acknowledged, but not committed", "answered twice"]),
+        (.appliesBeforeCommit, ["conservation: the engine holds", "acceptance: sent, but never accepted"]),
+        (.forgetsFailedCommits, ["liveness: "]),
+        (.forgetsFollowUps, ["liveness: "]),
+        (.forgetsRecovery, ["liveness: "]),
+        (.ignoresConflicts, ["the router contradicts its store", "decision: "]),
+        (.startsTwice, ["attempts: two attempts"]),
         (.settlesBeforeSending, ["delivered, says the router; no endpoint has taken it"]),
         (.forgetsProgress, ["replayed"]),
         (.missesNobody, ["gate: "]),
-        (.opensGates, ["12.6 "]),
-        (.holdsNothing, ["12.6 "]),
+        (.opensGates, ["hold: "]),
+        (.holdsNothing, ["hold: "]),
         (.keepsTerms, ["gate: term "]),
-        (.flowsOutOfOrder, ["12.6 "]),
+        (.flowsOutOfOrder, ["hold: "]),
         (.keepsQuiet, ["gate: "]),
         (.believesEverybody, ["passcode: "]),
         (.countsInMemory, ["passcode: compared before"]),
         (.forgetsTries, ["passcode: "]),
         (
             .forgetsDeletions,
-            ["registered while it is being deleted", "P2 ", "P8 the deletion of", "the router contradicts"]
+            [
+                "registered while it is being deleted", "conservation: ", "liveness: the deletion of",
+                "the router contradicts",
+            ]
         ),
         (.hearsStaleTerms, ["gate: a stale term"]),
-        (.neverLocks, ["passcode: ", "P8 the lock of"]),
+        (.neverLocks, ["passcode: ", "liveness: the lock of"]),
         (.tellsTheGone, ["gate: "]),
         (.showsTheNext, ["reset: "]),
         (.showsBeforeCover, ["cover: "]),
+        (.staysInTheDemo, ["demo: "]),
         (.keepsFailuresQuiet, ["gate: "]),
         (.waitsForTheSilent, ["gate: "]),
         (.waitsForTheHidden, ["gate: "]),
         (.skipsConnecting, ["life cycle: "]),
         (.ignoresDraining, ["stop: an attempt is started"]),
         (.dropsLateOutcomes, ["stop: "]),
-        (.forgetsVetoes, ["12.7 "]),
+        (.forgetsVetoes, ["decision: "]),
         (.keepsOthersWaiting, ["turns: "]),
         (.breaksTheOrder, ["order: "]),
+        (.repeatsReceivers, ["broadcast: "]),
+        (.missesTheEnd, ["stream: "]),
+        (.endsTheSuccessor, ["stream: "]),
+        (.keepsSuperseded, ["stream: two connections"]),
+        (.believesStrangers, ["acks: ", "delivered, says the router; no endpoint has taken it"]),
+        (.acknowledgesInMemory, ["acks: "]),
+        (.losesRefusedWords, ["stream: the attempt of"]),
+        (.forgetsPresence, ["presence: "]),
+        (.forgetsNumbers, ["stream: "]),
+        (.countsNumbersInMemory, ["numbers: "]),
+    ]
+
+    /// The sabotages of receivers that connect out.
+    private static let ofStreams: Set<Sabotage> = [
+        .missesTheEnd, .endsTheSuccessor, .keepsSuperseded, .believesStrangers, .acknowledgesInMemory,
+        .losesRefusedWords, .forgetsPresence, .forgetsNumbers, .countsNumbersInMemory,
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {
-        Simulation.run(seed: seed, ticks: 40, sabotage: sabotage) { options in
+        if sabotage == .staysInTheDemo {
+            // A demo has to begin while notifications wait in the lane of its session: behind an open gate that is often asked.
+            return Simulation.run(seed: seed, ticks: 60, sabotage: sabotage) { options in
+                options.registration = 400
+                options.gated = 700
+                options.gate = 900
+                options.ingest = 900
+                options.locked = 0
+                options.passcode = 0
+            }
+        }
+        return Simulation.run(seed: seed, ticks: 40, sabotage: sabotage) { options in
             options.registration = 400
             options.commitFault = 100
             options.crash = 200
@@ -57,6 +88,10 @@ struct SabotageTests {
             options.gate = 600
             options.locked = 700
             options.passcode = 600
+            if sabotage == .repeatsReceivers { options.broadcast = 500 }
+            guard let sabotage, Self.ofStreams.contains(sabotage) else { return }
+            options.streamed = 700
+            options.stream = 500
         }
     }
 
@@ -93,7 +128,7 @@ struct SabotageTests {
         let report = try #require(reports.first { !$0.isSound })
         let text = report.description
         #expect(text.hasPrefix("seed \(report.seed), tick "))
-        for part in ["applications ", "crashes ", "violations:", "12.2", "last actions of"] {
+        for part in ["applications ", "crashes ", "violations:", "attempts: ", "last actions of"] {
             #expect(text.contains(part))
         }
         #expect(report.lastActions.count <= 50)

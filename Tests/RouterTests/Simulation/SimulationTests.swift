@@ -1,20 +1,11 @@
-import Glibc
 import RouterTesting
 import Testing
 
 /// Whole histories drawn from seeds. A failure prints its seed, which reproduces it.
 ///
 /// Fifty seeds in a debug build, which checks more on the way; `make soak` runs ten thousand of them, optimised.
-/// `ROUTERD_SIM_SEEDS` runs that many longer histories, `ROUTERD_SIM_FIRST` says with which seed they begin.
 @Suite("Simulation")
 struct SimulationTests {
-    static let long = number("ROUTERD_SIM_SEEDS") ?? 0
-    static let first = number("ROUTERD_SIM_FIRST") ?? 0
-
-    private static func number(_ variable: String) -> UInt64? {
-        getenv(variable).flatMap { UInt64(String(cString: $0)) }
-    }
-
     /// Runs seeds until one fails.
     private func run(_ seeds: Range<UInt64>, ticks: Int) {
         for seed in seeds {
@@ -29,12 +20,6 @@ struct SimulationTests {
     @Test("No invariant is broken, and everything settles in the end", arguments: 0..<2)
     func short(share: UInt64) {
         run(share * 25..<(share + 1) * 25, ticks: 25)
-    }
-
-    @Test("The same, longer", .enabled(if: long > 0), arguments: 0..<2)
-    func soak(half: UInt64) {
-        let share = (Self.long + 1) / 2
-        run(Self.first + half * share..<Self.first + (half + 1) * share, ticks: 400)
     }
 
     @Test("The same seed gives the same history, another seed another one")
@@ -61,7 +46,48 @@ struct SimulationTests {
             total.refusals > 20 && total.postponements > 50 && total.stops > 10 && total.reloads > 10,
             "\(total)")
         #expect(total.postponedDecisions > 100, "\(total)")
+        #expect(total.gated > 20 && total.flowed > 5 && total.takeovers > 0, "\(total)")
+        #expect(total.resets > 5 && total.demos > 0 && total.locks > 0, "\(total)")
         #expect(total.attempts > 600 && total.arrivals < total.attempts && total.openings > 6, "\(total)")
+    }
+
+    @Test("Broadcasts give each session at most one notification")
+    func broadcasts() {
+        var total = SimulationStatistics()
+        for seed in 0..<30 as Range<UInt64> {
+            let report = Simulation.run(seed: seed, ticks: 40) { options in
+                options.broadcast = 600
+                options.ingest = 600
+                options.streamed = 0
+                options.sessionsPerApplication = 8
+            }
+            if !report.isSound { Issue.record("\(report)") }
+            total = total + report.statistics
+        }
+        #expect(total.broadcasts > 50 && total.repeatedBroadcasts > 10 && total.replayed > 10, "\(total)")
+    }
+
+    @Test("Receivers that connect out take over, leave, and answer in time, late, twice, for others, or not at all")
+    func streams() {
+        var total = SimulationStatistics()
+        for seed in 0..<30 as Range<UInt64> {
+            let report = Simulation.run(seed: seed, ticks: 60) { options in
+                options.streamed = 700
+                options.stream = 500
+                options.commitFault = 30
+                options.crash = 30
+            }
+            if !report.isSound { Issue.record("\(report)") }
+            total = total + report.statistics
+        }
+        let streams = total.streams
+        #expect(streams.connections > 300 && streams.takeovers > 50 && streams.ends > 100, "\(streams)")
+        #expect(streams.cuts > 3 && streams.lapses > 20, "\(streams)")
+        #expect(streams.messages > 300 && streams.unwritten > 20, "\(streams)")
+        #expect(streams.taken > 100 && streams.late > 10 && streams.afterCrash > 2, "\(streams)")
+        #expect(streams.repeated > 10 && streams.unknown > 10 && streams.unkept > 3, "\(streams)")
+        #expect(streams.refusals > 10 && streams.timeouts > 20 && streams.losses > 20, "\(streams)")
+        #expect(total.arrivals > streams.messages && total.crashes > 20, "\(total)")
     }
 
     @Test("Gates hold, release, and are taken over")

@@ -11,7 +11,7 @@ struct Workbench {
     private let retention: RetentionPolicy
 
     init(
-        rules: [any RoutingRule] = [], maximumInFlight: Int = 99, moveLimit: Int = 512,
+        rules: [any RoutingRule] = [], maximumInFlight: Int = 99, moveLimit: Int = RouterLimits.commandsPerTransaction,
         retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits()
     ) {
         self.rules = rules
@@ -26,7 +26,7 @@ struct Workbench {
     /// A bench with one application and its sessions.
     init(
         _ application: Application, _ scenes: [Scene], rules: [any RoutingRule] = [], maximumInFlight: Int = 99,
-        moveLimit: Int = 512, retention: RetentionPolicy = .unlimited
+        moveLimit: Int = RouterLimits.commandsPerTransaction, retention: RetentionPolicy = .unlimited
     ) throws {
         self.init(rules: rules, maximumInFlight: maximumInFlight, moveLimit: moveLimit, retention: retention)
         try add(application, scenes)

@@ -18,6 +18,15 @@ struct ApplicationTests {
                       "weight": 3, "headOfLine": {"policy": "skip", "afterAttempts": 4}}}
         """
 
+    private static let gated = """
+        {"manifest": {"supportsMultipleScenes": false,
+           "sceneConfigurations": [{"name": "Demo", "endpoint": {"stream": true}},
+             {"name": "Main", "endpoint": {"url": "http://127.0.0.1:9/scenes", "format": "routerd.format.raw",
+               "signingKeys": [{"secret": "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "notBefore": "2020-01-01T00:00:00Z"}]}}]},
+         "gates": {"onboarding": {"prompts": {"de": {"title": "Willkommen"}}, "closesWithLastScene": true},
+                   "passcode": {"minLength": 4, "retryLimit": 3}}}
+        """
+
     @Test func isCreatedThenReplaced() async throws {
         try await withDaemon { daemon in
             let created = try await daemon.putGallery(Self.whole)
@@ -52,7 +61,7 @@ struct ApplicationTests {
                     ],
                 ],
                 "delegate": ["url": "http://127.0.0.1:9/delegate", "signingKeys": keys],
-                "routing": ["prefersRequiresCan": true, "requireContentId": false],
+                "routing": ["prefersRequiresCan": true, "requireContentId": false, "broadcasts": false],
                 "delivery": [
                     "timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
                     "statuses": ["404": "retry", "5xx": "wait"],
@@ -61,6 +70,44 @@ struct ApplicationTests {
                 ],
             ]
             #expect(read.json == expected)
+        }
+    }
+
+    @Test("The document that a read shows can be put back whole, and changes nothing", arguments: [whole, "{}", gated])
+    func isPutAsItWasRead(body: String) async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery(body)
+            for query in ["", "?device=hall"] {
+                let read = try await daemon.call(.get, TestDaemon.gallery + query)
+                let put = try await daemon.putGallery(read.text)
+                #expect(put.status == 200, "\(put.text)")
+                #expect(!put.text.contains("whsec_"), "the keys stay")
+                #expect(try await daemon.call(.get, TestDaemon.gallery + query).json == read.json)
+            }
+        }
+    }
+
+    @Test("Keys that stand in a put as they were read must still be those of the endpoint")
+    func keysThatHaveChanged() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery(Self.whole)
+            let read = try await daemon.call(.get, TestDaemon.gallery)
+            let path = "\(TestDaemon.gallery)/sceneConfigurations/Main/endpoint/rotate-secret"
+            #expect(try await daemon.call(.post, path, #"{"overlapSeconds":600}"#).status == 200)
+            expectProblem(try await daemon.putGallery(read.text), 409, "signing-keys-changed")
+            let again = try await daemon.call(.get, TestDaemon.gallery)
+            let moved = again.text.replacing("/delegate", with: "/elsewhere")
+            expectProblem(try await daemon.putGallery(moved), 409, "signing-keys-changed")
+            #expect(try await daemon.putGallery(again.text).status == 200)
+        }
+    }
+
+    @Test func isNotPutUnderAnotherName() async throws {
+        try await withDaemon { daemon in
+            let answer = try await daemon.putGallery(#"{"id":"com.example.other"}"#)
+            expectProblem(answer, 422, "invalid-field")
+            #expect(answer["pointer"] == "/id")
+            expectProblem(try await daemon.putGallery(#"{"deleting":true}"#), 400, "unknown-field")
         }
     }
 

@@ -47,6 +47,12 @@ extension BadCall {
         application(
             #"{"manifest":{"sceneConfigurations":[{"name":"a"},{"name":"a"}]}}"#, 422, "invalid-field",
             "/manifest/sceneConfigurations/1/name"),
+        application(
+            #"{"manifest":{"sceneConfigurations":[{"name":"a","endpoint":{"url":"http://127.0.0.1:9/{tab}"}}]}}"#, 422,
+            "unknown-placeholder", "/manifest/sceneConfigurations/0/endpoint/url"),
+        application(
+            #"{"manifest":{"sceneConfigurations":[{"name":"a","endpoint":{"url":"http://{session}.example/"}}]}}"#, 422,
+            "misplaced-placeholder", "/manifest/sceneConfigurations/0/endpoint/url"),
         application(#"{"delivery":{"timeoutSeconds":0}}"#, 422, "invalid-field", "/delivery/timeoutSeconds"),
         application(#"{"delivery":{"timeoutSeconds":1.5}}"#, 400, "wrong-type", "/delivery/timeoutSeconds"),
         application(#"{"delivery":{"timeoutSeconds":1e400}}"#, 400, "wrong-type", "/delivery/timeoutSeconds"),

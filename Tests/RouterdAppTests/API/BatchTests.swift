@@ -61,7 +61,8 @@ struct BatchTests {
         let batch = BatchRequest(
             application: ApplicationID(unchecked: "gallery"), source: PluginID(unchecked: "test"),
             lines: Lines(of: Array("\n\(body)\n\n".utf8)))
-        return BatchAnswers(to: batch) { line, _ throws(Problem) in
+        let turns = TenantSlots(slots: 1, share: 1, waitingLimit: 0)
+        return BatchAnswers(to: batch, in: turns) { line, _ throws(Problem) in
             if line == Array("bad".utf8) { throw .unexpectedReply }
             return BatchItem(command: .cancelReplay(ReplayID(unchecked: "r"))) { _ in Array(#"{"status":202}"#.utf8) }
         } naming: {
@@ -121,7 +122,7 @@ struct BatchTests {
         let response = try await batch.response(over: channel)
         #expect(response.status == .ok && submitted.counts.withLock(\.count) == 1)
         await #expect(throws: LeavingClient.Gone.self) { try await response.body.write(LeavingClient(pieces: 3)) }
-        #expect(submitted.counts.withLock(\.count) == 4, "What nobody will hear of is not done.")
+        #expect(submitted.counts.withLock(\.count) == 4, "Requests of a closed connection are not carried out.")
         // A batch of few lines is done at once, and its answer has a length.
         let few = try await Self.batch(lines: 3, Submitted()).response(over: channel)
         #expect(few.body.contentLength != nil)
@@ -183,7 +184,7 @@ struct BatchTests {
         }
     }
 
-    /// Lines so long that a turn holds two, though 256 may share one.
+    /// Lines so long that a turn holds two, though 128 may share one.
     @Test func longLinesHaveShortTurns() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()

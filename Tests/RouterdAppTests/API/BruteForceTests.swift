@@ -40,8 +40,8 @@ struct BruteForceTests {
         #expect(fault("x", .can, "p") == "brute force says prefers p", "the tier counts")
         #expect(fault("x", .undeliverable, nil) == "brute force says prefers p")
         #expect(fault("xy", .can, "c") == nil && fault("xy", .prefers, "p") == "brute force says can c")
-        #expect(fault("y", .undeliverable, nil) == nil && fault("y", .can, "c") == "brute force says nobody")
-        #expect(fault("y", .can, nil) == "brute force says nobody", "the tier counts where nobody can, too")
+        #expect(fault("y", .undeliverable, nil) == nil && fault("y", .can, "c") == "brute force says no session")
+        #expect(fault("y", .can, nil) == "brute force says no session", "the tier counts where no session can, too")
         #expect(fault(nil, .can, "p") == nil)
     }
 

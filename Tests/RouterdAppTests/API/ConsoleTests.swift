@@ -28,6 +28,22 @@ struct ConsoleTests {
         }
     }
 
+    /// With the box Broadcast it shows all receivers.
+    @Test(arguments: ["doc/1", "doc/2", "pic/1", nil])
+    func explanationOfABroadcastIsTheDecisionOfTheNextPost(contentID: String?) async throws {
+        let application = #"{"routing":{"broadcasts":true},"delivery":{"retrySchedule":[600]}}"#
+        try await withGallery(application: application) { daemon, receiver in
+            try await daemon.putSession("a", at: receiver.url(), conditions(can: "SELF BEGINSWITH 'doc/'"))
+            try await daemon.putSession("b", at: receiver.url(), conditions(prefers: "SELF ENDSWITH '1'"))
+            try await daemon.putSession("c", at: receiver.url(), conditions(can: "SELF == 'pic/2'"))
+            let body = contentID.map { #"{"notification-content-id":"\#($0)"}"# } ?? "{}"
+            let explained = try await daemon.call(.post, "\(TestDaemon.gallery)/explain?broadcast=true", body)
+            let posted = try await daemon.post(body, query: "?broadcast=true")
+            let receivers = BroadcastPart.explained(explained.json)
+            #expect(!receivers.isEmpty && receivers == BroadcastPart.posted(posted.json))
+        }
+    }
+
     /// The page Route shows explanations; each has to be the decision of the next post.
     @Test(arguments: ["doc/1", "doc/2", "pic/1", nil])
     func explanationIsTheDecisionOfTheNextPost(contentID: String?) async throws {

@@ -166,6 +166,65 @@ struct GateTests {
         }
     }
 
+    @Test func aSessionShowsTheDemo() async throws {
+        let demo =
+            #"{"manifest":{"sceneConfigurations":[{"name":"Main"},{"name":"Demo"}]},"#
+            + #""gates":{"onboarding":{"demoConfiguration":"Demo"}}}"#
+        try await Self.withPhone(application: demo) { daemon in
+            let open = "\(Self.gate)/open"
+            let shown = try await daemon.call(.post, open, #"{"session":"win-1","demo":true}"#)
+            #expect(shown.status == 200 && shown["state"] == "demo" && shown["responsible"] == .null)
+            let session = try await daemon.session("win-1")
+            #expect(session["applicationScreen"] == "demo" && session["disabled"] == "demo")
+            #expect(session["configuration"] == "Demo")
+            #expect(try await daemon.call(.get, "\(Self.gate)?device=phone")["state"] == "notOpened")
+            expectProblem(
+                try await daemon.call(.post, "\(Self.gate)/succeed", Self.report("win-1", term: 0)), 409, "not-at-gate")
+            let begun = try await daemon.call(.post, open, #"{"session":"win-1"}"#)
+            #expect(begun["state"] == "onboarding" && begun["responsible"] == "win-1")
+            #expect(try await daemon.session("win-1")["configuration"] == "Main")
+            expectProblem(try await daemon.call(.post, open, #"{"session":"win-1","demo":1}"#), 400, "wrong-type")
+            try await daemon.putGallery(
+                #"{"manifest":{"sceneConfigurations":[{"name":"Main"},{"name":"Demo"}]},"gates":{"onboarding":{}}}"#)
+            expectProblem(
+                try await daemon.call(.post, open, #"{"session":"win-2","demo":true}"#), 409, "no-demo")
+        }
+    }
+
+    /// The gates have had no event, and the sessions in demo mode are behind a thousand others.
+    @Test func gatesNameTheirSessionsInDemoMode() async throws {
+        let application =
+            #"{"manifest":{"supportsMultipleScenes":true,"sceneConfigurations":["#
+            + #"{"name":"Main","endpoint":{"url":"http://127.0.0.1:9/"}},{"name":"Demo","endpoint":{"url":"http://127.0.0.1:9/"}}]},"#
+            + #""delivery":{"retrySchedule":[600]},"gates":{"onboarding":{"demoConfiguration":"Demo"}}}"#
+        try await withDaemon { daemon in
+            try await daemon.putGallery(application)
+            let demos = (0...DaemonLimits.demosShown).map { "z\(100 + $0)" }
+            let lines =
+                (0..<1000).map { #"{"id":"a\#($0)","device":"phone"}"# }
+                + demos.map { #"{"id":"\#($0)","device":"phone","activationState":"background"}"# }
+            let sessions = "\(TestDaemon.gallery)/sessions"
+            #expect(
+                try await daemon.call(.post, "\(sessions):batch", lines.joined(separator: "\n")).status == 200)
+            #expect(try await daemon.call(.get, "\(TestDaemon.gallery)/gates")["gates"] == [])
+            for session in demos {
+                let shown = try await daemon.call(
+                    .post, "\(Self.gate)/open", #"{"session":"\#(session)","demo":true}"#)
+                #expect(shown["state"] == "demo", "\(shown.text)")
+            }
+            let named = JSONValue.array(demos.dropLast().map { .string($0) })
+            let listed = try await daemon.call(.get, "\(TestDaemon.gallery)/gates")["gates"].asArray ?? []
+            let gate = try await daemon.call(.get, "\(Self.gate)?device=phone").json
+            #expect(listed.count == 1 && listed.first?.at("device") == "phone")
+            for shown in listed + [gate] {
+                #expect(shown.at("inDemo").asInt64 == Int64(demos.count) && shown.at("demoSessions") == named)
+                #expect(shown.at("state") == "notOpened")
+            }
+            let other = try await daemon.call(.get, Self.gate)
+            #expect(other["inDemo"] == .null && other["demoSessions"] == .null)
+        }
+    }
+
     @Test func aDeviceIsConfiguredBeforeItsGateOpens() async throws {
         try await Self.withPhone(application: #"{"gates":{"onboarding":{"configured":false}}}"#) { daemon in
             let open = #"{"session":"win-1"}"#

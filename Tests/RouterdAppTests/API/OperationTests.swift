@@ -13,7 +13,7 @@ struct OperationTests {
     @Test func everyOperationAnswersAsItsSchemaSays() async throws {
         try await withReceiver { receiver in
             try await withDaemon(TestDaemon.Options(isLive: true)) { daemon in
-                var calls = Calls(daemon: daemon)
+                var calls = try Calls(daemon: daemon)
                 try await calls.prepare(receiver)
                 try await calls.useSessions(receiver)
                 try await calls.useStreams()
@@ -55,6 +55,12 @@ private struct Calls {
     var called: Set<String> = []
 
     private let gallery = TestDaemon.gallery
+    private let issuer: TestIssuer
+
+    init(daemon: TestDaemon) throws {
+        self.daemon = daemon
+        issuer = try TestIssuer()
+    }
 
     @discardableResult
     mutating func call(
@@ -90,7 +96,7 @@ private struct Calls {
             """
             {"displayName":"Gallery","manifest":\(manifest),"delegate":\(endpoint),
              "delivery":{"retrySchedule":[3600],"statuses":{"404":"retry"},"headOfLine":{"policy":"park"}},
-             "gates":{"passcode":\(Tablet.policy)}}
+             "gates":{"passcode":\(issuer.policy(#","anySubject":true"#))}}
             """)
         try await call("listApplications", "/v1/applications?limit=1")
         try await call("getApplication", "\(gallery)?device=tablet")
@@ -123,6 +129,7 @@ private struct Calls {
         try await call("getSession", session)
         try await call("activateSession", "\(session)/activate")
         try await call("refreshSession", "\(session)/refresh")
+        try await call("refreshSessions", "\(gallery)/sessions:refresh", #"{"except":"win-1"}"#)
         try await call("testSession", "\(session)/test")
         try await call("rotateSessionSecret", "\(session)/endpoint/rotate-secret")
         try await call("postActivation", "\(gallery)/activations", #"{"session":"win-1"}"#)
@@ -171,11 +178,15 @@ private struct Calls {
         try await atGate(
             "changePasscode", "passcode/change",
             #""passcode":"1234","newPasscode":"4321","confirmation":"4321""#)
+        try await atGate("putDeviceKey", "passcode/key", #""passcode":"4321","deviceKey":"\#(publicKey)""#)
         try await lock()
         let challenge = try await atGate("challengeDevice", "passcode/challenge")["challenge"].asString ?? ""
         let signature = try key.signature(for: Data(challenge.utf8)).derRepresentation.base64EncodedString()
         try await atGate(
             "answerChallenge", "passcode/answer", #""challenge":"\#(challenge)","signature":"\#(signature)""#)
+        try await lock()
+        let nonce = try await atGate("challengeDevice", "passcode/challenge", #""proof":true"#)["challenge"].asString
+        try await atGate("proveByToken", "passcode/proof", #""token":"\#(try issuer.token(nonce ?? ""))""#)
         try await call("lockGates", "\(gallery)/gates/lock", "")
         try await call("resetGate", "\(Tablet.gate)/reset", #"{"device":"tablet"}"#)
         try await atGate("failAtGate", "fail")

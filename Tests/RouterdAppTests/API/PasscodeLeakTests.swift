@@ -23,6 +23,9 @@ struct PasscodeLeakTests {
             #"{\#(head),"passcode":"\#(passcode)","passcode":"\#(passcode)"}"#,
             #"{"session":"\#(passcode)","term":\#(term)}"#, #"{\#(head),"challenge":"\#(passcode)","signature":"x"}"#,
             #"{\#(head),"passcode":"\#(passcode)","confirmation":"\#(passcode)","deviceKey":"\#(passcode)"}"#,
+            #"{\#(head),"passcode":"\#(passcode)","deviceKey":null}"#,
+            #"{\#(head),"passcode":"\#(right)","deviceKey":"\#(passcode)"}"#,
+            #"{\#(head),"token":"\#(passcode)"}"#, #"{\#(head),"token":"e30.e30.\#(passcode)"}"#,
         ]
     }
 
@@ -36,9 +39,10 @@ struct PasscodeLeakTests {
                     receiver, policy: #"{"minLength":7,"retryLimit":900,"lockTimeoutSeconds":0}"#)
                 func tryAll() async throws {
                     for passcode in Self.passcodes {
-                        for step in ["check", "create", "input", "change", "challenge", "answer"] {
+                        for step in ["check", "create", "input", "change", "challenge", "answer", "proof", "key"] {
                             for body in Self.bodies(passcode, term: try await daemon.term) {
-                                let answer = try await daemon.call(.post, "\(Tablet.gate)/passcode/\(step)", body)
+                                let answer = try await daemon.call(
+                                    step == "key" ? .put : .post, "\(Tablet.gate)/passcode/\(step)", body)
                                 answers.add()
                                 // A text sent as an identifier is named in the refusal.
                                 guard !body.hasPrefix(#"{"session":"Canary"#) else { continue }

@@ -74,7 +74,7 @@ struct RecallTests {
             #expect(try await daemon.notification(first.id)["replayOf"] == .null)
             let webhooks = try await receiver.webhooks(2, at: "/good")
             #expect(webhooks.map(\.payload) == [Array(payload.utf8), Array(payload.utf8)])
-            #expect(webhooks[0].id != webhooks[1].id, "a receiver that drops what it knows takes it")
+            #expect(webhooks[0].id != webhooks[1].id, "a receiver that drops known ids takes it")
             let repeated = try await replay(daemon, first.id, ["idempotency-key": "k"])
             #expect(repeated.status == 200 && repeated.id == again.id && repeated["duplicate"] == true)
             expectProblem(try await replay(daemon, waiting), 409, "notification-not-settled")

@@ -97,6 +97,32 @@ struct SetContentTests {
         }
     }
 
+    @Test func aDemoOutlastsASetThatDescribesItsSession() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery(
+                #"{"manifest":{"sceneConfigurations":[{"name":"Main"},{"name":"Demo"},{"name":"Side"}]},"#
+                    + #""gates":{"onboarding":{"demoConfiguration":"Demo"}}}"#)
+            let path = "\(TestDaemon.gallery)/sessions/win"
+            let endpoint = #""endpoint":{"url":"http://127.0.0.1:9/"}"#
+            try await daemon.call(.put, path, #"{"activationState":"foregroundActive",\#(endpoint)}"#)
+            let shown = try await daemon.call(
+                .post, "\(TestDaemon.gallery)/gate/open", #"{"session":"win","demo":true}"#)
+            #expect(shown["state"] == "demo", "\(shown.text)")
+            let expected = [
+                ("", "unchanged", "demo"), (#","leaseSeconds":60"#, "update", "demo"),
+                (#","configuration":"Side""#, "update", "notOpened"),
+            ]
+            for (fields, action, state) in expected {
+                let document = #"{"kind":"Session","application":"com.example.gallery","id":"win","#
+                let answer = try await daemon.call(
+                    .post, "/v1/apply", document + #""spec":{\#(endpoint)\#(fields)}}"#)
+                #expect(answer["changes"].asArray?.first?["action"] == .string(action), "\(answer.text)")
+                let isInDemo = try await daemon.call(.get, path)["applicationScreen"] == "demo"
+                #expect(isInDemo == (state == "demo"))
+            }
+        }
+    }
+
     @Test func optionsThatAKindHasNotAreRefusedInARightSentence() async throws {
         try await withDaemon { daemon in
             try await daemon.call(.put, "/v1/applications/prune.App", "{}")

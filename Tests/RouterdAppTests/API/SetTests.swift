@@ -115,33 +115,21 @@ struct SetTests {
         }
     }
 
-    private static let rules = """
-        kind: Rule
-        id: night
-        spec: {when: "priority < 10", during: {zone: UTC, from: "22:00", to: "07:00"}, then: {hold: end}}
-        ---
-        kind: Rule
-        id: team
-        application: com.example.gallery
-        spec: {then: {headers: {x-team: blue}}}
-
-        """
-
     @Test func theRulesOfASetTakeThePlaceOfThoseInUse() async throws {
         try await withDaemon { daemon in
             #expect(
                 try await daemon.call(.put, "/v1/rules", #"{"rules":[{"name":"old","then":"drop"}]}"#).status == 200)
             let before = daemon.store.commits.count
-            let dry = try await daemon.call(.post, "/v1/apply?dryRun=true", TestSet.gallery + "---\n" + Self.rules)
+            let dry = try await daemon.call(.post, "/v1/apply?dryRun=true", TestSet.gallery + "---\n" + TestSet.rules)
             #expect(Self.actions(dry).suffix(3) == ["create Rule night", "create Rule team", "delete Rule old"])
             #expect(daemon.store.commits.count == before)
-            let applied = try await daemon.call(.post, "/v1/apply", TestSet.gallery + "---\n" + Self.rules)
+            let applied = try await daemon.call(.post, "/v1/apply", TestSet.gallery + "---\n" + TestSet.rules)
             #expect(applied["rulesVersion"] == 2, "\(applied.text)")
             #expect(daemon.store.commits.count == before + 1)
             let kept = try await daemon.call(.get, "/v1/rules")
             #expect(kept["rules"].asArray?.map { $0["name"] } == ["night", "team"] && kept["version"] == 2)
             #expect(kept["rules"].asArray?.last?["applications"] == ["com.example.gallery"])
-            let again = try await daemon.call(.post, "/v1/apply", Self.rules)
+            let again = try await daemon.call(.post, "/v1/apply", TestSet.rules)
             #expect(Self.actions(again) == ["unchanged Rule night", "unchanged Rule team"])
             #expect(again["rulesVersion"] == 2)
             let others = try await daemon.call(.post, "/v1/apply?prune=true", TestSet.gallery)
@@ -162,7 +150,7 @@ struct SetTests {
         _ row: (find: String, put: String, line: Int64, column: Int64)
     ) async throws {
         try await withDaemon { daemon in
-            let documents = Self.rules.replacing(row.find, with: row.put) + "---\n" + TestSet.gallery
+            let documents = TestSet.rules.replacing(row.find, with: row.put) + "---\n" + TestSet.gallery
             let answer = try await daemon.call(.post, "/v1/apply", documents)
             #expect(answer.status == 422 && answer["code"] == "invalid-set", "\(answer.text)")
             let fault = answer["faults"].asArray?.first
@@ -176,7 +164,7 @@ struct SetTests {
         var options = TestDaemon.Options()
         options.ruleSource = RuleSource(mayBePut: false)
         try await withDaemon(options) { daemon in
-            let answer = try await daemon.call(.post, "/v1/apply", Self.rules)
+            let answer = try await daemon.call(.post, "/v1/apply", TestSet.rules)
             #expect(answer.status == 409 && answer["code"] == "rules-of-configuration")
         }
     }
@@ -193,6 +181,9 @@ struct SetTests {
             let refused = try await daemon.call(.post, "\(TestDaemon.gallery)/sessions/gone/test")
             #expect(refused.status == 200 && refused["error", "kind"] == "connect-failed", "\(refused.text)")
             #expect(try await daemon.call(.post, "\(TestDaemon.gallery)/sessions/none/test").status == 404)
+            _ = try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/tab", #"{"endpoint": {"stream": true}}"#)
+            let stream = try await daemon.call(.post, "\(TestDaemon.gallery)/sessions/tab/test")
+            #expect(stream.status == 409 && stream["code"] == "not-a-webhook", "\(stream.text)")
         }
     }
 }

@@ -76,7 +76,7 @@ struct APNsConnectionTests {
         #expect(!channel.isActive && goodbyes.count == 1)
     }
 
-    @Test("A client that reads no answer is closed in time; one that reads it is not")
+    @Test("A client that reads no answer is closed in time; a client that reads it is not")
     func stalled() {
         connection.streamOpened(1)
         for takesIt in [true, false] {

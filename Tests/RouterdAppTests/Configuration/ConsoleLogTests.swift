@@ -7,7 +7,7 @@ import Testing
 struct ConsoleLogTests {
     @Test func aLineWithoutDetailsEndsWithItsMessage() throws {
         let tally = Lines()
-        let logger = Logger(label: "test") { _ in ConsoleLogHandler { tally.add($0) } }
+        let logger = LogFormat.text.logger(at: .info) { tally.add($0) }
         logger.notice("starting")
         logger.notice("starting", metadata: ["b": "2", "a": "1\n"])
         let lines = tally.all

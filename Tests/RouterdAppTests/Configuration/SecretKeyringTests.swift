@@ -105,7 +105,7 @@ struct SecretKeyringTests {
         #expect(chmod(path, 0o644) == 0)
         #expect(
             try DaemonConfiguration.load(file: file).warnings == [
-                "secrets.keyFile: everybody on this machine may read it"
+                "secrets.keyFile: every user of this machine may read it"
             ])
         #expect(chmod(path, 0o640) == 0)
         let configuration = try DaemonConfiguration.load(file: file)

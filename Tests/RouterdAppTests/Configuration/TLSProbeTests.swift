@@ -9,55 +9,9 @@ import Testing
 /// Handshakes with a real server, whose certificate is made for the test.
 @Suite("TLS probe", .timeLimit(.minutes(5)))
 struct TLSProbeTests {
-    /// A TLS server on loopback that accepts connections until it is ended.
-    private struct Server {
-        let process: Process
-        let port: Int
-        /// The certificate, which is its own authority.
-        let certificate: String
-
-        init(in directory: TemporaryDirectory, days: Int) throws {
-            certificate = directory.file("certificate.pem")
-            let key = directory.file("key.pem")
-            let openssl = Process()
-            openssl.executableURL = URL(filePath: "/usr/bin/openssl")
-            openssl.standardError = FileHandle.nullDevice
-            openssl.arguments = [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-                "\(days)",
-                "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
-            ]
-            try openssl.run()
-            openssl.waitUntilExit()
-            try #require(openssl.terminationStatus == 0)
-            let program = """
-                import socket, ssl
-                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-                context.load_cert_chain("\(certificate)", "\(key)")
-                listener = socket.create_server(("127.0.0.1", 0))
-                print(listener.getsockname()[1], flush=True)
-                while True:
-                    connection = listener.accept()[0]
-                    try: context.wrap_socket(connection, server_side=True).close()
-                    except (ssl.SSLError, OSError): pass
-                """
-            process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/python3")
-            process.arguments = ["-c", program]
-            let output = Pipe()
-            process.standardOutput = output
-            try process.run()
-            let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-            port = try #require(Int(line.trimmingCharacters(in: .whitespacesAndNewlines)))
-        }
-
-        /// The runner of the tests blocks SIGTERM, and the server has inherited that.
-        func end() { kill(process.processIdentifier, SIGKILL) }
-    }
-
     @Test func theEndOfATrustedCertificateIsRead() async throws {
         let directory = try TemporaryDirectory()
-        let server = try Server(in: directory, days: 30)
+        let server = try TLSServer(in: directory, days: 30)
         defer { server.end() }
         let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: server.port, authorities: server.certificate)
         guard case .trusted(let end?) = handshake else { throw ProgramError(reason: "\(handshake)") }
@@ -67,7 +21,7 @@ struct TLSProbeTests {
 
     @Test func anUnknownAuthorityIsAFault() async throws {
         let directory = try TemporaryDirectory()
-        let server = try Server(in: directory, days: 30)
+        let server = try TLSServer(in: directory, days: 30)
         defer { server.end() }
         let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: server.port, authorities: nil)
         guard case .failed(let reason) = handshake else { throw ProgramError(reason: "\(handshake)") }

@@ -24,7 +24,7 @@ struct EdgeDecisionTests {
         #expect(book.open(from: Self.other) == .tooMany)
         #expect(book.served == 3)
         book.close(from: Self.one, .tooManyOfAddress)
-        #expect(book.open(from: Self.one) == .tooMany, "what ended was none of the served")
+        #expect(book.open(from: Self.one) == .tooMany, "the closed connection was none of the served")
         book.close(from: Self.one, .served)
         #expect(book.open(from: Self.other) == .served)
     }
@@ -124,7 +124,7 @@ struct EdgeDecisionTests {
     @Test func ratesOfTheQuietAreForgotten() {
         var rates = RequestRates<Int>(maximumKeys: 3)
         for key in 1...3 { #expect(rates.take(key, perSecond: 1, at: Self.at(0)) == .taken) }
-        #expect(rates.take(4, perSecond: 1, at: Self.at(500)) == .taken, "nobody is refused for want of room")
+        #expect(rates.take(4, perSecond: 1, at: Self.at(500)) == .taken, "no client is refused for want of room")
         #expect(rates.take(4, perSecond: 1, at: Self.at(500)) == .taken)
         #expect(rates.count == 3)
         #expect(rates.take(4, perSecond: 1, at: Self.at(2000)) == .taken)
@@ -143,7 +143,7 @@ struct EdgeDecisionTests {
         ("two hosts", .http1_1, [("Host", "a"), ("host", "a")], "host-repeated"),
         ("two hosts in 1.0", .http1_0, [("Host", "a"), ("host", "b")], "host-repeated"),
         ("hosts in one header", .http1_1, [("Host", "a, b")], "host-invalid"),
-        ("somebody at a host", .http1_1, [("Host", "a@b")], "host-invalid"),
+        ("user information before a host", .http1_1, [("Host", "a@b")], "host-invalid"),
         ("a host and a path", .http1_1, [("Host", "a/b")], "host-invalid"),
         ("a host that is not ASCII", .http1_1, [("Host", "é")], "host-invalid"),
         ("chunks", .http1_1, [("Host", "a"), ("Transfer-Encoding", "chunked")], nil),

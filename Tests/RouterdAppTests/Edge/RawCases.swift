@@ -85,7 +85,7 @@ struct RawCase: Sendable {
         RawCase("HTTP/9.9", "GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n", "400 http-version-not-supported"),
         RawCase("HTTP/1.0", "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "200"),
         RawCase("TLS", "\u{16}\u{03}\u{01}\u{00}\u{05}\u{01}\u{00}\u{00}\u{01}\u{00}", malformed),
-        RawCase("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", malformed),
+        RawCase("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 http-version-not-supported"),
         RawCase(
             "upgrade", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "200"),
     ]

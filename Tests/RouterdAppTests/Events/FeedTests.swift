@@ -125,7 +125,7 @@ struct FeedTests {
         let place = feed.lastSequence
         feed.close(reader)
         Self.publish(1, to: &feed, at: 5000)
-        #expect(feed.isRecording, "The time begins when it is seen that nobody reads.")
+        #expect(feed.isRecording, "The time begins when the feed sees that it has no reader.")
         Self.publish(1, to: &feed, at: 5999)
         #expect(feed.isRecording)
         Self.publish(1, to: &feed, at: 6000)

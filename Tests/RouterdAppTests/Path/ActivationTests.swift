@@ -96,6 +96,29 @@ struct ActivationTests {
         }
     }
 
+    @Test func allConnectedSessionsButOneAreRefreshed() async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putGallery(Self.application(receiver))
+            for (name, fields) in [
+                ("a", #""device":"x","activationState":"foregroundActive""#),
+                ("b", #""device":"x","activationState":"background""#), ("c", #""activationState":"background""#),
+                ("d", #""activationState":"unattached""#),
+            ] { try await daemon.putSession(name, at: receiver.url("/\(name)"), fields) }
+            let refresh = "\(TestDaemon.gallery)/sessions:refresh"
+            let others = try await daemon.call(.post, refresh, #"{"except":"a"}"#)
+            #expect(others.status == 202 && others["refreshed"] == 2)
+            #expect(try await receiver.webhooks(1, at: "/b").last?.json.at("type") == "scene.refresh")
+            #expect(try await receiver.webhooks(1, at: "/c").last?.json.at("type") == "scene.refresh")
+            #expect(try await daemon.call(.post, refresh, #"{"device":"x"}"#)["refreshed"] == 2)
+            #expect(try await daemon.call(.post, refresh)["refreshed"] == 3)
+            expectProblem(try await daemon.call(.post, refresh, #"{"all":true}"#), 400, "unknown-field")
+            expectProblem(
+                try await daemon.call(.post, "/v1/applications/nothing/sessions:refresh"), 404, "unknown-application")
+            try await daemon.putGallery(#"{"delivery":{"lifeCycleEvents":false}}"#)
+            expectProblem(try await daemon.call(.post, refresh), 403, "request-denied")
+        }
+    }
+
     @Test func aSessionThatCannotBeShownIsRefusedWithAReason() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putGallery(Self.application(receiver, multipleScenes: false))

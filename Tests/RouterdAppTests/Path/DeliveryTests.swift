@@ -190,7 +190,7 @@ struct DeliveryTests {
             }
             receiver.release("/old")
             #expect(try await daemon.settled(ids[0])["state"] == "delivered")
-            #expect(receiver.all.count == 6, "what was under way was not sent twice")
+            #expect(receiver.all.count == 6, "the attempt under way was not sent twice")
         }
     }
 

@@ -47,13 +47,17 @@ struct StreamHubTests {
         /// From now on the engine cannot commit outcomes for which a client waits.
         func refuse(_ refuses: Bool = true) { state.withLock { $0.refuses = refuses } }
 
-        func send(_ id: String, attempt: Int = 1, timeoutSeconds: Int = 15) {
-            let message = StreamMessage(id: id, attempt: attempt, envelope: [])
+        /// - Parameter then: Called before the client is answered, as the engine goes on by then.
+        func send(
+            _ id: String, attempt: Int = 1, timeoutSeconds: Int = 15, then: @escaping @Sendable () -> Void = {}
+        ) {
+            let message = StreamMessage(id: id, attempt: attempt, sequence: nil, envelope: [])
             hub.start(message, to: StreamHubTests.session, timeoutSeconds: timeoutSeconds) { result, answer in
                 let refuses = self.state.withLock { state in
                     if answer == nil || !state.refuses { state.outcomes[id, default: []].append(result.outcome) }
                     return state.refuses
                 }
+                then()
                 answer?(refuses ? .refused(.overloaded) : .none)
                 return true
             }
@@ -77,7 +81,7 @@ struct StreamHubTests {
         if case .messages(let messages) = step { messages.map(\.id) } else { [] }
     }
 
-    @Test("Messages that a connection has not taken are handed back; those that it has taken may have arrived")
+    @Test("Messages that a connection has not taken are handed back; taken messages may have arrived")
     func detaching() async {
         let bench = Bench()
         let consumer = bench.attach()
@@ -90,7 +94,7 @@ struct StreamHubTests {
         if case .ended = await consumer.next() {} else { Issue.record("The connection goes on.") }
     }
 
-    @Test("A stream takes over what was written, and what was not, from a stream", arguments: [false, true])
+    @Test("A stream takes over written and unwritten messages from another stream", arguments: [false, true])
     func takingOver(isPoll: Bool) async {
         let bench = Bench()
         let first = bench.attach(isPoll: isPoll)
@@ -118,7 +122,7 @@ struct StreamHubTests {
         #expect(bench.outcomes("a") == ["taken"] && bench.hub.attemptsUnderWay == 0)
     }
 
-    @Test("A receiver that reads nothing has not been sent anything; one that does not answer has run out of time")
+    @Test("A receiver that reads nothing is sent nothing; a receiver that does not answer runs out of time")
     func timingOut() async {
         let bench = Bench()
         let consumer = bench.attach()
@@ -160,6 +164,28 @@ struct StreamHubTests {
         bench.refuse(false)
         #expect(await bench.acknowledge("a") != nil)
         #expect(bench.outcomes("a") == ["taken"])
+    }
+
+    @Test("A message that is acknowledged before it is written is written no more")
+    func acknowledgingUnwritten() async {
+        let bench = Bench()
+        let consumer = bench.attach()
+        bench.send("a", attempt: 2)
+        #expect(await bench.acknowledge("a") != nil)
+        consumer.nudge()
+        #expect(messages(await consumer.next()).isEmpty)
+        #expect(bench.outcomes("a") == ["taken"])
+    }
+
+    @Test("The next attempt that starts before a client is answered is written")
+    func startingAgain() async {
+        let bench = Bench()
+        let consumer = bench.attach()
+        bench.send("a") { bench.send("a", attempt: 2) }
+        #expect(messages(await consumer.next()) == ["a"])
+        #expect(await bench.acknowledge("a") != nil)
+        consumer.nudge()
+        #expect(messages(await consumer.next()) == ["a"])
     }
 
     @Test("A delivery that was settled otherwise is written no more")

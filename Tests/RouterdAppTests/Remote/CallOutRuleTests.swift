@@ -6,7 +6,7 @@ import Testing
 @testable import RouterdApp
 
 /// The rule behind a URL: questions on their way, answers that are used again, and faults.
-@Suite("CallOutRule", .timeLimit(.minutes(1)))
+@Suite("CallOutRule", .timeLimit(.minutes(15)))
 struct CallOutRuleTests {
     /// A server whose answers the test gives.
     private final class Server: Transport {

@@ -1,12 +1,14 @@
+import HTTPTypes
 import Router
 import RouterPlugin
 import Synchronization
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// How remote rules are asked about one notification, and how many commands wait for them.
-@Suite("RuleDesk", .timeLimit(.minutes(1)))
+@Suite("RuleDesk", .timeLimit(.minutes(15)))
 struct RuleDeskTests {
     /// A rule that answers at once, and remembers the pages that it was asked about.
     private final class Script: RuleTransport {
@@ -44,10 +46,10 @@ struct RuleDeskTests {
         return RuleDesk.Member(rule, script)
     }
 
-    private func question(_ candidates: Int) -> RemoteQuestion {
+    private func question(_ candidates: Int, isAboutAll: Bool = false) -> RemoteQuestion {
         let view = NotificationView(
             application: ApplicationID(unchecked: "a"), device: nil, contentID: nil, priority: .high, payload: [])
-        return RemoteQuestion(view, (0..<candidates).map { .named("s\($0)") })
+        return RemoteQuestion(view, (0..<candidates).map { .named("s\($0)") }, isAboutAll: isAboutAll)
     }
 
     @Test func onePageIsEnoughUnlessAllOfItIsVetoed() async {
@@ -57,6 +59,15 @@ struct RuleDeskTests {
         #expect(script.asked.map(\.count) == [64])
         guard case .verdicts(let verdicts)? = answers?[Self.first] else { Issue.record("no verdicts"); return }
         #expect(verdicts.count == 64)
+    }
+
+    @Test func everyPageIsAskedAboutABroadcast() async {
+        let script = Script(Self.all(.accept))
+        let desk = RuleDesk([member(Self.first, script)])
+        let answers = await desk.answers(to: question(130, isAboutAll: true), at: Timestamp(milliseconds: 0))
+        #expect(script.asked.map(\.count) == [64, 64, 2])
+        guard case .verdicts(let verdicts)? = answers?[Self.first] else { Issue.record("no verdicts"); return }
+        #expect(verdicts.count == 130)
     }
 
     @Test func vetoedPagesAreFollowedByTheNextOnes() async {
@@ -111,6 +122,23 @@ struct RuleDeskTests {
         let desk = RuleDesk([member(Self.first, script)])
         let answers = await desk.answers(to: question(0), at: Timestamp(milliseconds: 0))
         #expect(script.asked.isEmpty && answers?[Self.first] == .verdicts([:]))
+    }
+
+    /// The commands of a request enter the engine when all of their notifications have answers.
+    @Test func eachNotificationOfARequestHasItsAnswer() async throws {
+        let script = Script { candidates in
+            .verdicts(candidates.first.map { [$0.session: .veto(reason: "no")] } ?? [:])
+        }
+        let member = member(Self.first, script)
+        try await withDaemon(.init(rules: [member.rule], desk: RuleDesk([member]))) { daemon in
+            try await daemon.putGallery()
+            for id in ["A", "B"] { try await daemon.putSession(id, at: "http://127.0.0.1:9/hook") }
+            let lines = try await daemon.call(
+                .post, "\(TestDaemon.gallery)/notifications:batch", "{}\n{}\n{}"
+            ).lines
+            #expect(lines.map { $0.at("decision", "session") } == ["B", "B", "B"])
+            #expect(script.asked == [["A", "B"], ["A", "B"], ["A", "B"]])
+        }
     }
 
     // MARK: - Admission
@@ -168,5 +196,18 @@ struct RuleDeskTests {
         #expect(reads(["/var/rule.py"], hiding: [database]) == ["/var/rule.py"])
         #expect(reads(["/rule.py", "/bin/x"]) == ["/rule.py", "/bin"])
         #expect(reads(["/var/library/rule.py"], hiding: [database]) == ["/var/library"])
+    }
+
+    private func closed(_ permissions: [String: Int], isPrivileged: Bool = true) -> String? {
+        let settings = ProcessSettings(command: ["python3", "/srv/rules/rule.py", "relative", "/missing/file", "/"])
+        return PluginFolder.closedPath(of: settings, isPrivileged: isPrivileged) { permissions[$0] }
+    }
+
+    @Test func theFirstPathThatIsClosedToPluginsIsFound() {
+        #expect(closed(["/srv": 0o711, "/srv/rules": 0o711, "/srv/rules/rule.py": 0o644]) == nil)
+        #expect(closed(["/srv": 0o711, "/srv/rules": 0o755, "/srv/rules/rule.py": 0o751]) == nil)
+        #expect(closed(["/srv": 0o711, "/srv/rules": 0o755, "/srv/rules/rule.py": 0o640]) == "/srv/rules/rule.py")
+        #expect(closed(["/srv": 0o711, "/srv/rules": 0o754, "/srv/rules/rule.py": 0o640]) == "/srv/rules")
+        #expect(closed(["/srv": 0o700], isPrivileged: false) == nil)
     }
 }

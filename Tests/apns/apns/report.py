@@ -1,4 +1,4 @@
-"""What has been checked."""
+"""The checks and their outcomes."""
 
 
 class Report:

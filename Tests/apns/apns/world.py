@@ -37,7 +37,7 @@ class Child:
         return until(look, f"{self.name} says {beginning}")
 
     def lines(self) -> list[dict]:
-        """What it has printed, JSON lines; one that is being written is left out."""
+        """Its output as JSON lines; an unfinished line is left out."""
         return [json.loads(line) for line in self.out.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
     def stop(self, seconds: float = 30) -> int:

@@ -10,8 +10,16 @@ package struct DeviceKey: Hashable, Sendable {
     }
 }
 
-/// A text that a device signs to prove its presence; valid once, and for a short time.
+/// A text that a device signs to prove its presence, or that a token names; valid once, and for a short time.
 package struct DeviceChallenge: Hashable, Sendable {
+    /// The purpose, which the text begins with.
+    package enum Use: String, CaseIterable, Hashable, Sendable {
+        /// The device signs it.
+        case device = "routerd unlock "
+        /// A token of an issuer has it as its nonce.
+        case proof = "routerd prove "
+    }
+
     /// The exact bytes to sign. The text names its purpose, so that the signature is valid for no other.
     package let text: String
     package let expiresAt: Timestamp
@@ -23,6 +31,8 @@ package struct DeviceChallenge: Hashable, Sendable {
         self.expiresAt = expiresAt
         self.term = term
     }
+
+    var use: Use? { Use.allCases.first { text.utf8.starts(with: $0.rawValue.utf8) } }
 }
 
 extension PasscodeLock {
@@ -31,9 +41,20 @@ extension PasscodeLock {
         _ nonce: String, term: Int64, under policy: PasscodePolicy, at now: Timestamp
     ) throws(Refusal) -> DeviceChallenge {
         try checkDevice(under: policy, at: now)
-        let text = "routerd unlock \(key.application) \(key.device?.text ?? "-") \(term) \(nonce)"
-        let end = now.advanced(byMilliseconds: RouterLimits.deviceChallengeMilliseconds)
-        let challenge = DeviceChallenge(text: text, expiresAt: end, term: term)
+        return openChallenge(.device, nonce, term: term, at: now)
+    }
+
+    /// Makes a challenge in place of an earlier one.
+    mutating func openChallenge(
+        _ use: DeviceChallenge.Use, _ nonce: String, term: Int64, at now: Timestamp
+    ) -> DeviceChallenge {
+        let time =
+            switch use {
+            case .device: RouterLimits.deviceChallengeMilliseconds
+            case .proof: RouterLimits.proofChallengeMilliseconds
+            }
+        let text = "\(use.rawValue)\(key.application) \(key.device?.text ?? "-") \(term) \(nonce)"
+        let challenge = DeviceChallenge(text: text, expiresAt: now.advanced(byMilliseconds: time), term: term)
         self.challenge = challenge
         return challenge
     }
@@ -51,12 +72,25 @@ extension PasscodeLock {
         at now: Timestamp
     ) throws(Refusal) -> Bool {
         try checkDevice(under: policy, at: now)
-        guard let challenge, challenge.text.isSame(as: text), challenge.term == term,
+        guard let challenge, challenge.use == .device, challenge.text.isSame(as: text), challenge.term == term,
             now < challenge.expiresAt, signer == deviceKey
         else { throw .staleChallenge }
         self.challenge = nil
         if isRight { provenTerm = term }
         return isRight
+    }
+
+    /// Ends a trial with the result of its comparison. If the passcode was right, a key takes the place of that of the device;
+    /// nil removes that. A challenge to the earlier key becomes invalid.
+    package mutating func exchangeKey(
+        _ key: DeviceKey?, _ trial: Trial, _ verdict: Verdict, term: Int64, under policy: PasscodePolicy,
+        at now: Timestamp
+    ) throws(Refusal) -> Outcome {
+        guard key == nil || policy.allowsBiometrics else { throw .biometricsNotAllowed }
+        let outcome = try finish(trial, verdict, term: term, under: policy, at: now)
+        guard outcome == .right else { return outcome }
+        (deviceKey, challenge) = (key, nil)
+        return outcome
     }
 
     /// Checks that the device's key may replace the passcode: that exists, is not expired, and has tries left.

@@ -32,6 +32,8 @@ package struct PasscodeLock: Hashable, Sendable {
         /// The policy does not allow a key of the device.
         case biometricsNotAllowed
         case noDeviceKey
+        /// The application trusts no issuer of proofs.
+        case proofsNotAllowed
         /// No challenge is open, the open one has expired, or the answer is to another one.
         case staleChallenge
     }
@@ -88,7 +90,8 @@ package struct PasscodeLock: Hashable, Sendable {
     /// The earliest time of the next try.
     package internal(set) var notBefore: Timestamp?
     package internal(set) var challenge: DeviceChallenge?
-    /// The term of the gate in which knowledge of the passcode, or presence of the device, was last proved.
+    /// The term of the gate in which knowledge of the passcode, or presence of the device, was last proved, or in which an
+    /// issuer last vouched for the person.
     package internal(set) var provenTerm: Int64?
     /// The time since which the application has been open with no session in the foreground; nil otherwise.
     package internal(set) var leftAt: Timestamp?

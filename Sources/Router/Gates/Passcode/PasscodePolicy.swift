@@ -102,8 +102,8 @@ extension PasscodePolicy {
         if let fault = faults(of: passcode, for: application, validators: validators).first { throw fault }
     }
 
-    /// All faults of a passcode, in the order of the SDK: its length, then the objections of validators, then its
-    /// characters, and last the number of distinct ones.
+    /// All faults of a passcode, in the order of the SDK: its length, its characters and the number of distinct ones, and then
+    /// the objections of validators.
     package func faults(
         of passcode: Passcode, for application: ApplicationID, validators: [any PasscodeValidator]
     ) -> [PasscodeFault] {
@@ -111,10 +111,6 @@ extension PasscodePolicy {
         let scalars = text.unicodeScalars
         var faults: [PasscodeFault] = []
         if text.count < minLength { faults.append(.tooShort(minimum: minLength)) }
-        for validator in validators {
-            guard let objection = validator.objection(to: passcode, for: application) else { continue }
-            faults.append(.refused(by: validator.id, objection))
-        }
         if isDigitsOnly {
             if !scalars.allSatisfy(\.isDigit) { faults.append(.notDigitsOnly) }
         } else {
@@ -125,6 +121,10 @@ extension PasscodePolicy {
         }
         if minUniqueChars > 0, Set(scalars).count < minUniqueChars {
             faults.append(.tooFewUnique(minimum: minUniqueChars))
+        }
+        for validator in validators {
+            guard let objection = validator.objection(to: passcode, for: application) else { continue }
+            faults.append(.refused(by: validator.id, objection))
         }
         return faults
     }

@@ -29,6 +29,12 @@ struct LedgerEntry {
     /// The number of requests that reached an endpoint, and of those that succeeded.
     var arrivals = 0
     var successes = 0
+    /// Whether it was sent to its present session.
+    var isSent = false
+    /// Sessions whose receivers have read it, and have acknowledged it.
+    var takenBy: Set<SessionID> = []
+    /// Whether the router has told a receiver that its acknowledgement is kept.
+    var isKept = false
 
     init(_ accepted: NewNotification) {
         self.accepted = accepted
@@ -94,6 +100,9 @@ struct Registrations {
     func openSession(_ key: SessionKey) -> SceneSession? {
         sessions[key].flatMap { $0.disabled == nil ? $0 : nil }
     }
+
+    /// The session unless its endpoint is gone: one that shows the demo has events too.
+    func reachableSession(_ key: SessionKey) -> SceneSession? { sessions[key].flatMap { $0.isGone ? nil : $0 } }
 
     func sessions(of application: ApplicationID) -> [SceneSession] {
         sessions.values.filter { $0.key.application == application }

@@ -22,6 +22,14 @@ struct Oracle {
         var vetoed: [SessionID]
         /// The vetoed sessions whose veto is the remote rule's.
         var vetoedRemotely: Set<SessionID> = []
+
+        /// Whether no session could have it.
+        var isWithoutSession: Bool {
+            switch outcome {
+            case .newSession, .undeliverable: true
+            case .session, .held, .dropped: false
+            }
+        }
     }
 
     var application: Application
@@ -53,8 +61,11 @@ struct Oracle {
         let goneURLs = sessions.filter { $0.disabled?.reason == .gone }.compactMap { session in
             (session.endpoint ?? configurations.first { $0.name == session.configuration }?.endpoint)?.url
         }
+        let demo = application.gates.onboarding?.demoConfiguration
         let open = configurations.filter { configuration in
-            guard let url = configuration.endpoint?.url, !goneURLs.contains(url) else { return false }
+            guard configuration.name != demo, let url = configuration.endpoint?.url, !goneURLs.contains(url) else {
+                return false
+            }
             return configuration.role == "windowApplication"
         }
         if vetoed.isEmpty, let first = open.first, application.manifest.supportsMultipleScenes || inScope.isEmpty {
@@ -71,7 +82,7 @@ struct Oracle {
         return Expectation(outcome: .undeliverable, tier: .undeliverable, vetoed: vetoed)
     }
 
-    private func stands(_ session: SceneSession, in tier: Tier, _ notification: NotificationView) -> Bool {
+    func stands(_ session: SceneSession, in tier: Tier, _ notification: NotificationView) -> Bool {
         guard let content = notification.contentID?.text else { return tier == .can }
         let can = session.conditions.canActivate.evaluate(with: content)
         let prefers = session.conditions.prefersToActivate.evaluate(with: content)
@@ -79,7 +90,7 @@ struct Oracle {
         return prefers && (can || !application.routing.prefersRequiresCan)
     }
 
-    private func isBetter(_ left: SceneSession, _ right: SceneSession, _ tier: Tier) -> Bool {
+    func isBetter(_ left: SceneSession, _ right: SceneSession, _ tier: Tier) -> Bool {
         if tier == .prefers, left.conditions.preferenceLevel != right.conditions.preferenceLevel {
             return left.conditions.preferenceLevel > right.conditions.preferenceLevel
         }
@@ -113,12 +124,12 @@ struct Oracle {
         return inHand.map { .session($0) }
     }
 
-    private enum Say {
+    enum Say {
         case accepted, preferred, vetoed
         case ended(Expectation.Outcome)
     }
 
-    private func ask(
+    func ask(
         _ session: SceneSession, _ tier: Tier, _ notification: NotificationView, _ candidates: [SceneSession],
         _ remotely: inout Set<SessionID>
     ) -> Say {

@@ -6,42 +6,46 @@ extension Witness {
     mutating func started(_ attempt: AttemptStart, payload: MessagePayload?, at now: Timestamp) {
         let sequence = attempt.notification.sequence
         guard let entry = ledger.entries[sequence] else {
-            return fail("12.1 sent, but never accepted: \(sequence)")
+            return fail("acceptance: sent, but never accepted: \(sequence)")
         }
-        require(!entry.isSettled, "12.3 sent after its settlement: \(sequence)")
-        require(entry.heldUntil == nil && entry.heldBy == nil, "12.6 sent while it is held: \(sequence)")
-        require(!rests(entry), "12.6 sent through a closed gate: \(sequence)")
+        require(!entry.isKept, "acks: sent after its acknowledgement was kept: \(sequence)")
+        require(!entry.isSettled, "settlement: sent after its settlement: \(sequence)")
+        require(entry.heldUntil == nil && entry.heldBy == nil, "hold: sent while it is held: \(sequence)")
+        require(!rests(entry), "hold: sent through a closed gate: \(sequence)")
         require(
-            !isElsewhere(entry, ledger.registrations), "12.6 sent to another device than it is for: \(sequence)")
-        require(entry.underWay == nil, "12.2 two attempts of \(sequence) at a time")
+            !isElsewhere(entry, ledger.registrations), "hold: sent to another device than it is for: \(sequence)")
+        require(entry.underWay == nil, "attempts: two attempts of \(sequence) at a time")
         checkTurn(attempt)
         require(entry.recall == nil, "sent after it was called back: \(sequence)")
         require(!entry.isExpired(at: now), "sent when it had expired: \(sequence)")
-        require(entry.progress.notBefore.map { $0 <= now } ?? true, "P8 sent before its time: \(sequence)")
+        require(entry.progress.notBefore.map { $0 <= now } ?? true, "liveness: sent before its time: \(sequence)")
         require(
             attempt.number == entry.progress.attempts + 1,
             "attempt \(attempt.number) of \(sequence) after \(entry.progress.attempts)")
-        require(payload == entry.accepted.payload, "12.1 sent with other bytes: \(sequence)")
-        require(attempt.notification.id == entry.accepted.id, "P6 sent under another id: \(sequence)")
+        require(payload == entry.accepted.payload, "acceptance: sent with other bytes: \(sequence)")
+        require(attempt.notification.id == entry.accepted.id, "identity: sent under another id: \(sequence)")
         require(
             !attempt.keys.isEmpty && attempt.keys == attempt.endpoint.keys.all.filter { $0.isValid(at: now) },
             "sent without the signature of every valid key: \(sequence)")
         checkReceiver(attempt, entry)
         checkPerson(attempt)
+        checkDemo(attempt)
+        checkKept(attempt, payload)
         checkOrder(attempt, at: now)
         checkSolitude(attempt)
         checkSupply(attempt)
         ledger.entries[sequence]?.underWay = (attempt.number, attempt.receiver.session)
         ledger.entries[sequence]?.sentTo = attempt.endpoint.url
         ledger.entries[sequence]?.isLive = true
+        ledger.entries[sequence]?.isSent = true
     }
 
     private mutating func checkReceiver(_ attempt: AttemptStart, _ entry: LedgerEntry) {
         let key = attempt.receiver
         let sequence = entry.accepted.sequence
         if let number = attempt.connects { scenes.connects[key] = number }
-        require(key.application == entry.accepted.application, "12.9 sent to another tenant: \(sequence), \(key)")
-        require(key == entry.lane, "12.2 sent to \(key), decided was \(entry.decision)")
+        require(key.application == entry.accepted.application, "isolation: sent to another tenant: \(sequence), \(key)")
+        require(key == entry.lane, "attempts: sent to \(key), decided was \(entry.decision)")
         let (session, endpoint, connects) = receiver(of: entry)
         guard let endpoint else { return fail("sent to a session that is gone: \(sequence), \(key)") }
         require(session == attempt.session, "sent to \(key) as it was before: \(sequence)")
@@ -69,10 +73,10 @@ extension Witness {
             require(
                 entry.underWay != nil || entry.isExpired(at: now) || entry.recall != nil
                     || isAside(entry, in: key, at: now),
-                "12.5 \(sequence) overtakes \(earlier) in \(key)")
+                "lane: \(sequence) overtakes \(earlier) in \(key)")
         }
         let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
-        require(ledger.underWay(in: key) < limit, "12.5 more than \(limit) attempts under way in \(key)")
+        require(ledger.underWay(in: key) < limit, "lane: more than \(limit) attempts under way in \(key)")
         let (all, maximum) = (ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }, caps.slots)
         require(all < maximum, "more than \(maximum) attempts under way in all")
     }
@@ -88,7 +92,8 @@ extension Witness {
 
     /// Checks the caps at an origin and at slow endpoints, and that no attempt starts where a breaker is open.
     private mutating func checkSupply(_ attempt: AttemptStart) {
-        let endpoint = EndpointKey(application: attempt.receiver.application, url: attempt.endpoint.url)
+        let endpoint = EndpointKey(
+            application: attempt.receiver.application, url: attempt.endpoint.address(of: attempt.receiver.session))
         let (atOrigin, cap) = (watch.underWay(at: endpoint.origin), caps.perOrigin)
         require(atOrigin < cap, "more than \(cap) attempts at one origin")
         let own = watch.underWay(of: endpoint.application, at: endpoint.origin)
@@ -112,20 +117,18 @@ extension Witness {
         ledger.entries[sequence]?.arrivals += 1
         if transfer.isSuccess { ledger.entries[sequence]?.successes += 1 }
         guard let entry = ledger.entries[sequence] else {
-            return fail("12.1 \(sequence) arrived, but was never accepted")
+            return fail("acceptance: \(sequence) arrived, but was never accepted")
         }
         let started = entry.recorded + entry.lost + (entry.underWay == nil ? 0 : 1)
-        require(entry.arrivals <= started, "P6 \(sequence) arrived \(entry.arrivals) times, was sent \(started) times")
+        require(entry.arrivals <= started, "identity: \(sequence) arrived \(entry.arrivals) times of \(started) sent")
         require(
             entry.successes <= 1 + entry.lost,
-            "P6 \(sequence) was taken \(entry.successes) times, \(entry.lost) were lost")
+            "identity: \(sequence) was taken \(entry.successes) times, \(entry.lost) were lost")
         checkArrival(entry)
     }
 
     /// Records the end of the exchange; its outcome is on the way to the engine.
-    mutating func ended(_ transfer: Transfer) {
-        ledger.entries[transfer.attempt.notification.sequence]?.isLive = false
-    }
+    mutating func ended(_ transfer: Transfer) { ended(transfer.attempt.notification.sequence) }
 
     /// Checks that memory equals the commits, and that every delivery that could go on does, or has a timer.
     ///
@@ -137,20 +140,20 @@ extension Witness {
         for (key, session) in ledger.registrations.sessions {
             require(engine.session(key) == session, "the engine knows \(key) differently")
             // The time of a session that names no lease stays as a mark.
-            if let end = session.leaseExpiresAt, !session.isSilent(at: now) {
+            if let end = session.leaseExpiresAt, !session.isSilent(at: now), !isReachedByStream(session) {
                 checkWake(engine, end, "the lease of \(key)", at: now)
             }
         }
-        for id in ledger.deleting { fail("P8 the deletion of \(id) does not go on") }
+        for id in ledger.deleting { fail("liveness: the deletion of \(id) does not go on") }
         checkSilence(engine, at: now)
         let sessions = engine.tenants.values.reduce(0) { $0 + $1.sessions.count }
-        require(sessions == ledger.registrations.sessions.count, "12.9 the engine has sessions that are not there")
+        require(sessions == ledger.registrations.sessions.count, "isolation: the engine has other sessions")
         for (key, session) in ledger.registrations.discarded {
             require(
                 engine.tenants[key.application]?.discarded[key.session] == session,
                 "the engine knows \(key) differently")
             let isWaitedFor = ledger.unsettled.contains { ledger.entries[$0]?.isEvent(of: key) == true }
-            require(isWaitedFor, "P8 discarded, told of it, and still there: \(key)")
+            require(isWaitedFor, "liveness: discarded, told of it, and still there: \(key)")
             guard let end = session.discardedAt?.advanced(byMilliseconds: RouterLimits.discardGraceMilliseconds),
                 end > now
             else { continue }
@@ -201,7 +204,7 @@ extension Witness {
         // that.
         if let gone = ledger.registrations.discarded[key], ledger.registrations.endpoint(of: gone) == nil { return }
         guard let entry = ledger.entries[head], receiver(of: entry).endpoint != nil else {
-            return fail("P8 \(head) waits for a session that is gone: \(key)")
+            return fail("liveness: \(head) waits for a session that is gone: \(key)")
         }
         // An event goes alone.
         let underWay = ledger.unsettled.filter {
@@ -212,7 +215,9 @@ extension Witness {
         let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
         guard ledger.underWay(in: key) < limit else { return }
         if let notBefore = ledger.entries[head]?.progress.notBefore, notBefore > now {
-            return checkWake(engine, notBefore, "the retry of \(head)", at: now)
+            // The pause of its session may end later.
+            let start = pause(of: key, engine).map { max($0, notBefore) } ?? notBefore
+            return checkWake(engine, start, "the retry of \(head)", at: now)
         }
         checkWait(engine, head, in: key, at: now)
     }
@@ -229,10 +234,19 @@ extension Witness {
     ) {
         let lane = engine.planner.lanes[key]
         guard ledger.underWay(in: key) == 0, engine.planner.blockedOn(key) == nil,
-            ledger.registrations.openSession(key) != nil,
+            pause(of: key, engine).map({ $0 <= now }) ?? true,
+            ledger.registrations.reachableSession(key) != nil,
             lane?.urgency.map(engine.planner.slots.admits) == true, !waitsForDelegate(engine, key)
         else { return }
         checkWake(engine, notBefore, "the retry of \(sequence)", at: now)
+    }
+
+    /// The end of the pause of a lane whose session has failed at the endpoint of its configuration; nil if it has none.
+    private func pause(of key: SessionKey, _ engine: Engine) -> Timestamp? {
+        guard let session = ledger.registrations.sessions[key] ?? ledger.registrations.discarded[key],
+            session.endpoint == nil, let url = ledger.registrations.endpoint(of: session)?.url
+        else { return nil }
+        return engine.planner.trouble(of: key, at: EndpointKey(application: key.application, url: url))?.until
     }
 
     /// A lane that could go on is blocked on a resource in use, or has a timer.
@@ -241,41 +255,48 @@ extension Witness {
     ) {
         let planner = engine.planner
         guard let lane = planner.lanes[key], let urgency = lane.urgency else {
-            return fail("P8 \(head) is in no lane")
+            return fail("liveness: \(head) is in no lane")
+        }
+        if let pause = pause(of: key, engine), pause > now {
+            // The lane notices its pause in its turn, which needs a slot, and after the delegate's event.
+            guard planner.slots.admits(urgency), !waitsForDelegate(engine, key) else { return }
+            return checkWake(engine, pause, "the pause of \(key)", at: now)
         }
         switch planner.blockedOn(key) {
         case .endpoint(let endpoint):
             switch planner.endpoints[endpoint]?.admits(at: now) ?? .start {
-            case .start: fail("P8 \(head) waits for \(endpoint), which may be tried")
+            case .start: fail("liveness: \(head) waits for \(endpoint), which may be tried")
             case .wait(let until): checkWake(engine, until, "\(endpoint)", at: now)
             case .waitForOthers:
-                require(watch.underWay(at: endpoint) > 0, "P8 \(head) waits for others at \(endpoint), where nobody is")
+                require(watch.underWay(at: endpoint) > 0, "liveness: \(head) waits at \(endpoint), which is idle")
             }
-        case .consumer(let key):
-            fail("P8 \(head) waits for a connection of \(key), and the simulator has no streams")
+        case .consumer(let awaited):
+            require(
+                awaited == key && !streams.connected.contains(key),
+                "stream: \(head) waits for a connection of \(awaited), which is there")
         case .origin(let origin):
-            require(watch.underWay(at: origin) >= caps.perOrigin, "P8 \(head) waits for an origin with room")
+            require(watch.underWay(at: origin) >= caps.perOrigin, "liveness: \(head) waits for an origin with room")
         case .originShare(let origin, let application):
             let free = caps.perOrigin - watch.underWay(at: origin)
             require(
                 watch.underWay(of: application, at: origin) >= RouterLimits.attemptsPerFreeSlot * free,
-                "P8 \(head) waits for a share of \(origin.text), and \(application) has one")
+                "liveness: \(head) waits for a share of \(origin.text), and \(application) has one")
         case .slowSlots:
-            require(planner.slowUnderWay >= caps.slow, "P8 \(head) waits for slow slots, and there are some")
+            require(planner.slowUnderWay >= caps.slow, "liveness: \(head) waits for slow slots, and there are some")
         case .share(let application):
             require(
                 watch.underWay(of: application) >= RouterLimits.attemptsPerFreeSlot * planner.slots.free(for: urgency),
-                "P8 \(head) waits for a share, and \(application) has one")
+                "liveness: \(head) waits for a share, and \(application) has one")
         case nil:
             require(
-                !planner.slots.admits(urgency) || waitsForDelegate(engine, key), "P8 \(head) is stuck in \(key)")
+                !planner.slots.admits(urgency) || waitsForDelegate(engine, key), "liveness: \(head) is stuck in \(key)")
         }
     }
 
     mutating func checkWake(
         _ engine: Engine, _ time: Timestamp, _ what: String, at now: Timestamp
     ) {
-        require(time > now, "P8 \(what) was due at \(time.rfc3339), it is \(now.rfc3339)")
-        require(engine.nextDue.map { $0 <= time } ?? false, "P8 nobody will wake for \(what) at \(time.rfc3339)")
+        require(time > now, "liveness: \(what) was due at \(time.rfc3339), it is \(now.rfc3339)")
+        require(engine.nextDue.map { $0 <= time } ?? false, "liveness: no timer is set for \(what) at \(time.rfc3339)")
     }
 }

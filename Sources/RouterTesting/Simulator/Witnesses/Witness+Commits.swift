@@ -11,6 +11,7 @@ extension Witness {
         endsOf = nil
         checkReplay(changes, before, at: now)
         let held = heldByGates(before)
+        checkBroadcasts(changes, before, at: now)
         for change in changes {
             switch change {
             case .putPasscodeLock(let lock): put(lock, at: now)
@@ -34,7 +35,7 @@ extension Witness {
                 require(time == now, "a settlement at another time: \(sequence)")
                 settled(sequence, settlement, before, at: now)
             case .forget(let sequence): forgot(sequence, at: now)
-            case .forgetAnswer(let key): fail("an answer was forgotten that nobody asked to keep: \(key.key)")
+            case .forgetAnswer(let key): fail("an answer was forgotten that was not kept: \(key.key)")
             default: break
             }
         }
@@ -55,9 +56,9 @@ extension Witness {
     /// A settled notification is deleted in time and no earlier, oldest first.
     private mutating func forgot(_ sequence: NotificationSequence, at now: Timestamp) {
         guard let entry = ledger.entries[sequence], let end = entry.settledAt, !entry.isForgotten else {
-            return fail("12.1 forgotten, but not settled: \(sequence)")
+            return fail("acceptance: forgotten, but not settled: \(sequence)")
         }
-        require(ledger.kept.allSatisfy { $0 >= end }, "forgotten before what is older: \(sequence)")
+        require(ledger.kept.allSatisfy { $0 >= end }, "forgotten before an older one: \(sequence)")
         let time = now.milliseconds - end.milliseconds
         let isOld = retention.ageMilliseconds.map { time >= $0 } ?? false
         let isTooMuch = retention.maximumBytes.map { ledger.bytes > $0 } ?? false
@@ -85,13 +86,15 @@ extension Witness {
             let statuses = before.applications[entry.accepted.application]?.delivery.statuses
             guard statuses?.rule(for: status) ?? (status == 410 ? .moveOn : nil) == .moveOn else { continue }
             let key = SessionKey(application: entry.accepted.application, session: attempt.session)
-            let endpoint = before.openSession(key).flatMap(before.endpoint)
+            let endpoint = before.reachableSession(key).flatMap(before.endpoint)
             if endpoint == nil || endpoint?.url == entry.sentTo { gone.insert(key) }
         }
         for key in gone {
-            require(ledger.registrations.openSession(key) == nil, "\(key) has answered 410 and is not disabled")
+            let isDemo = before.sessions[key].map { $0.isInDemo && $0.endpoint == nil } == true
+            require(
+                isDemo || ledger.registrations.openSession(key) == nil, "\(key) has answered 410 and is not disabled")
         }
-        for case .putSession(let session) in changes where session.disabled != nil && !gone.contains(session.key) {
+        for case .putSession(let session) in changes where session.isGone && !gone.contains(session.key) {
             require(before.openSession(session.key) == nil, "\(session.key) is disabled for nothing")
         }
     }
@@ -101,7 +104,15 @@ extension Witness {
         case .putApplication(let application):
             require(
                 !ledger.deleting.contains(application.id), "registered while it is being deleted: \(application.id)")
+            let known = ledger.registrations
             ledger.registrations.applications[application.id] = application
+            // Sessions that are reached at a configuration may have another endpoint now, discarded ones included: their last
+            // messages go there.
+            let discarded = known.discarded.values.filter { $0.key.application == application.id }
+            for session in known.sessions(of: application.id) + discarded
+            where known.endpoint(of: session)?.url != ledger.registrations.endpoint(of: session)?.url {
+                resumed.insert(session.key)
+            }
         case .deleteApplication(let id), .beginDeletion(let id):
             if case .beginDeletion = change { ledger.deleting.insert(id) } else { ledger.deleting.remove(id) }
             ledger.registrations.applications[id] = nil
@@ -114,7 +125,7 @@ extension Witness {
             endsOf = id
         case .putSession(let session):
             let isKnown = ledger.registrations.applications[session.key.application] != nil
-            require(isKnown, "12.9 a session of nobody: \(session.key)")
+            require(isKnown, "isolation: a session without an application: \(session.key)")
             let isGone = session.discardedAt != nil
             // After a change of its endpoint, the waiting deliveries of a session may go on at once.
             if let known = ledger.registrations.sessions[session.key],
@@ -137,12 +148,12 @@ extension Witness {
         require(ledger.entries[accepted.sequence] == nil, "two notifications with the sequence \(accepted.sequence)")
         for text in accepted.dedupeKeys {
             let key = DedupeKey(application: accepted.application, source: accepted.source, key: text)
-            require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(text)")
+            require(ledger.keys[key] == nil, "deduplication: two notifications with the dedupe key \(text)")
         }
         checkCover(accepted, before)
         let entry = LedgerEntry(accepted)
         // No choice is made for an event of a session's life, nor for the content of an activation.
-        if accepted.event == nil, accepted.source != .lifeCycle {
+        if accepted.event == nil, accepted.source != .lifeCycle, !parts.contains(accepted.id) {
             // A replay of many asks nothing: it is decided with what the first decision kept.
             let payload = accepted.payload.bytes
             let earlier = accepted.replayOf.flatMap { ledger.sequences[$0] }.flatMap { ledger.entries[$0]?.decision }
@@ -168,9 +179,9 @@ extension Witness {
 
     /// A key that a sender adds later leads to the same notification.
     private mutating func added(_ keys: [DedupeKey], to sequence: NotificationSequence) {
-        require(ledger.entries[sequence] != nil, "12.1 came again, but was never accepted: \(sequence)")
+        require(ledger.entries[sequence] != nil, "acceptance: came again, but was never accepted: \(sequence)")
         for key in keys {
-            require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(key.key)")
+            require(ledger.keys[key] == nil, "deduplication: two notifications with the dedupe key \(key.key)")
             ledger.keys[key] = sequence
         }
     }
@@ -179,11 +190,11 @@ extension Witness {
         guard var entry = unsettledEntry(attempt.sequence, "an attempt is recorded") else { return }
         require(
             entry.underWay?.number == attempt.number && entry.underWay?.session == attempt.session,
-            "12.8 an attempt is recorded that is not under way: \(attempt.sequence), \(attempt.number)")
-        require(!entry.isLive, "12.8 an attempt is recorded before it has ended: \(attempt.sequence)")
+            "record: an attempt is recorded that is not under way: \(attempt.sequence), \(attempt.number)")
+        require(!entry.isLive, "record: an attempt is recorded before it has ended: \(attempt.sequence)")
         entry.recorded += 1
         entry.tried.insert(attempt.session)
-        let unclear: Set<TransferFailure.Kind> = [.timedOut, .connectionLost, .garbled, .other]
+        let unclear: Set<TransferFailure.Kind> = [.timedOut, .connectionLost, .garbled, .streamEnded, .other]
         if attempt.status == 504 || attempt.failure.map({ unclear.contains($0.kind) }) == true {
             entry.isAmbiguous = true
         }
@@ -204,7 +215,7 @@ extension Witness {
                 isResumed = true
                 entry.progress.failures -= 1
             }
-            require(isResumed && progress == entry.progress, "12.2 rescheduled without an attempt: \(sequence)")
+            require(isResumed && progress == entry.progress, "attempts: rescheduled without an attempt: \(sequence)")
             ledger.entries[sequence] = entry
             return
         }
@@ -212,10 +223,10 @@ extension Witness {
         let steps = application?.delivery.retrySchedule.count ?? RetryPolicy.standardWebhooksSchedule.count
         require(
             progress.failures <= entry.progress.failures || progress.failures <= steps,
-            "12.4 \(progress.failures) failures of \(sequence) with a schedule of \(steps)")
+            "rejections: \(progress.failures) failures of \(sequence) with a schedule of \(steps)")
         require(
             progress.rejections < RetryPolicy.rejectionsBeforeGivingUp,
-            "12.4 rejected \(progress.rejections) times: \(sequence)")
+            "rejections: rejected \(progress.rejections) times: \(sequence)")
         require(progress.attempts == entry.recorded, "\(sequence) has \(entry.recorded) attempts, not \(progress)")
         noteExhaustion(of: entry, progress, application)
         entry.progress = progress
@@ -241,18 +252,23 @@ extension Witness {
         settles changes: [StoreChange], at now: Timestamp
     ) {
         guard let entry = unsettledEntry(sequence, "it is moved") else { return }
-        require(entry.accepted.event == nil, "an event is told to somebody else: \(sequence)")
-        require(entry.underWay == nil, "12.2 moved while an attempt is under way: \(sequence)")
+        let only = receiver(ofBroadcastWith: entry)
+        require(entry.accepted.event == nil, "an event was rerouted to another session: \(sequence)")
+        require(entry.underWay == nil, "attempts: moved while an attempt is under way: \(sequence)")
         var isExhausted = false
         if let gate = entry.heldBy {
             require(
-                before.isOpen(gate) || misaddressed.contains(sequence), "12.6 released by a closed gate: \(sequence)")
-            require(decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
+                before.isOpen(gate) || misaddressed.contains(sequence), "hold: released by a closed gate: \(sequence)")
+            require(
+                only != nil || decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
         } else if let until = entry.heldUntil {
-            require(until <= now, "12.6 released before its time: \(sequence)")
-            require(decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
+            require(until <= now, "hold: released before its time: \(sequence)")
+            require(
+                only != nil || decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
         } else {
             let lane = entry.lane
+            let isInDemo = lane.flatMap { before.sessions[$0] }?.isInDemo == true
+            require(entry.accepted.broadcast == nil || isInDemo, "broadcast: \(sequence) leaves its session")
             let isThere = lane.flatMap(before.openSession) != nil
             isExhausted = exhausted[sequence] != nil
             let isLeft = !isThere || isElsewhere(entry, before)
@@ -263,14 +279,19 @@ extension Witness {
         let settlement = changes.lazy.compactMap { change -> Placement? in
             if case .settle(sequence, let settlement, _) = change { .settled(settlement) } else { nil }
         }.first
-        check(
-            decision, settlement ?? placement, of: entry, before, at: now,
-            with: SimulatedRemote.answers(
-                to: entry.accepted.payload.bytes, after: entry.decision,
-                isHeld: entry.heldUntil != nil || entry.heldBy != nil, wasAsked: wasAsked(about: entry.accepted)),
-            avoiding: isExhausted ? entry.tried : [])
+        if let only {
+            checkPart(decision, settlement ?? placement, of: entry, for: only, before, at: now)
+        } else {
+            check(
+                decision, settlement ?? placement, of: entry, before, at: now,
+                with: SimulatedRemote.answers(
+                    to: entry.accepted.payload.bytes, after: entry.decision,
+                    isHeld: entry.heldUntil != nil || entry.heldBy != nil, wasAsked: wasAsked(about: entry.accepted)),
+                avoiding: isExhausted ? entry.tried : [])
+        }
         ledger.entries[sequence]?.decision = decision
         ledger.entries[sequence]?.isAmbiguous = false
+        ledger.entries[sequence]?.isSent = false
         ledger.entries[sequence]?.progress = DeliveryProgress(attempts: entry.progress.attempts)
         ledger.place(sequence, placement)
         noteLeaving(sequence)
@@ -282,8 +303,11 @@ extension Witness {
         guard let entry = unsettledEntry(sequence, "it is settled again") else { return }
         switch settlement {
         case .delivered:
-            require(entry.successes > 0, "delivered, says the router; no endpoint has taken it: \(sequence)")
-            require(!entry.isLive, "12.3 delivered before the endpoint has answered: \(sequence)")
+            let isTaken = entry.lane.map { entry.takenBy.contains($0.session) } ?? false
+            require(
+                entry.successes > 0 || isTaken, "delivered, says the router; no endpoint has taken it: \(sequence)")
+            require(
+                !entry.isLive || isTaken, "settlement: delivered before the endpoint has answered: \(sequence)")
         case .expired:
             let discardedAt = entry.lane.flatMap { ledger.registrations.discarded[$0]?.discardedAt }
             let isOver =
@@ -292,9 +316,14 @@ extension Witness {
                 entry.accepted.expiration != .never || entry.accepted.event != nil && isOver,
                 "expired without an expiration: \(sequence)")
         case .deadLettered(.receiverGone):
-            let isOpen = entry.lane.flatMap(ledger.registrations.openSession) != nil
-            require(entry.accepted.event != nil, "the receiver is gone, and could be another one: \(sequence)")
-            require(!isOpen || entry.recorded > 0, "the receiver is there: \(sequence)")
+            let receiver = entry.lane.flatMap(ledger.registrations.reachableSession)
+            let isAtHand = receiver.flatMap(ledger.registrations.endpoint).map { $0.url == entry.sentTo } ?? true
+            require(
+                entry.accepted.event != nil || entry.accepted.broadcast != nil,
+                "the receiver is gone, and could be another one: \(sequence)")
+            require(
+                receiver == nil || entry.recorded > 0 && isAtHand || isElsewhere(entry, ledger.registrations),
+                "the receiver is there: \(sequence)")
         case .deadLettered(.applicationDeleted):
             let isGone = isDeleted(entry.accepted.application) || entry.recall == .applicationDeleted
             require(isGone, "the application is there: \(sequence)")
@@ -309,8 +338,10 @@ extension Witness {
             require(isInReset, "reset: \(sequence) has ended, and its gate was not reset")
         case .superseded: if entry.accepted.event == nil { obsolete.append(entry) }
         case .cancelled:
-            require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
+            require(calledBack.contains(entry.accepted.id), "\(sequence) was not called back")
         }
+        // The outcome of an attempt under way is recorded no more.
+        if let number = entry.underWay?.number, number > entry.progress.attempts { ledger.entries[sequence]?.lost += 1 }
         ledger.place(sequence, .settled(settlement))
         ledger.entries[sequence]?.settledAt = now
     }
@@ -323,7 +354,7 @@ extension Witness {
         switch recall {
         case .superseded: obsolete.append(entry)
         case .cancelled:
-            require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
+            require(calledBack.contains(entry.accepted.id), "\(sequence) was not called back")
         case .applicationDeleted:
             require(isDeleted(entry.accepted.application), "the application is there: \(sequence)")
         case .gateReset:
@@ -337,10 +368,10 @@ extension Witness {
 
     private mutating func unsettledEntry(_ sequence: NotificationSequence, _ event: String) -> LedgerEntry? {
         guard let entry = ledger.entries[sequence] else {
-            fail("12.1 \(event), but was never accepted: \(sequence)")
+            fail("acceptance: \(event), but was never accepted: \(sequence)")
             return nil
         }
-        require(!entry.isSettled, "12.3 \(event) after its settlement: \(sequence)")
+        require(!entry.isSettled, "settlement: \(event) after its settlement: \(sequence)")
         return entry.isSettled ? nil : entry
     }
 
@@ -351,7 +382,7 @@ extension Witness {
     ) {
         let accepted = entry.accepted
         guard let application = before.applications[accepted.application] else {
-            return fail("12.9 a decision for an application that is not there: \(accepted.sequence)")
+            return fail("isolation: a decision for an application that is not there: \(accepted.sequence)")
         }
         let version = rulesVersion
         require(
@@ -364,7 +395,7 @@ extension Witness {
         let outcome: Oracle.Expectation.Outcome? =
             switch (placement, decision.session) {
             case (.held(let until), nil): .held(until: until)
-            case (.gated, nil): if case .newSession = expected.outcome { expected.outcome } else { nil }
+            case (.gated, nil): expected.isWithoutSession ? expected.outcome : nil
             case (.gated, let session?): .session(session)
             case (.settled(.deadLettered(.droppedByRule)), nil): .dropped
             case (.settled(.deadLettered(.noEligibleSession)), nil): .undeliverable
@@ -373,12 +404,12 @@ extension Witness {
             }
         checkHold(decision, placement, of: entry, before)
         let isBlind = deciding.contains(application.id)
-        require(!isBlind, "12.7 \(accepted.sequence): a session made just before was not seen")
+        require(!isBlind, "decision: \(accepted.sequence): a session made just before was not seen")
         if case .newSession = outcome, case .lane = placement { deciding.insert(application.id) }
         require(
             outcome == expected.outcome && decision.tier == expected.tier
                 && decision.vetoes.map(\.session) == vetoes(expected, answers),
-            "12.7 \(accepted.sequence): decided \(decision), \(placement); brute force says \(expected)")
+            "decision: \(accepted.sequence): decided \(decision), \(placement); brute force says \(expected)")
     }
 
     /// The sessions in the vetoes of a decision.

@@ -9,7 +9,7 @@ extension Witness {
     /// Records a committed gate.
     mutating func put(_ gate: OnboardingGate) {
         let known = ledger.registrations.gates[gate.key]
-        require(ledger.registrations.applications[gate.key.application] != nil, "12.9 a gate of nobody: \(gate.key)")
+        require(ledger.registrations.applications[gate.key.application] != nil, "isolation: a stray gate: \(gate.key)")
         require((known?.term ?? 0) <= gate.term, "gate: the term of \(gate.key) falls to \(gate.term)")
         if let responsible = gate.responsible {
             let reign = reigns[gate.key]?[gate.term]
@@ -55,7 +55,7 @@ extension Witness {
         guard let responsible = gate.responsible else {
             require(
                 !gate.state.needsSomebody || present.isEmpty,
-                "gate: nobody is responsible at \(key), which is \(gate.state), and \(present) are there")
+                "gate: no session is responsible at \(key), which is \(gate.state), and \(present) are there")
             return
         }
         require(present.contains(responsible), "gate: \(responsible) is responsible at \(key), and is not there")
@@ -116,6 +116,17 @@ extension Witness {
             "cover: \(key) is told of content before \(gate) has opened")
     }
 
+    /// A scene that connects at a closed gate is sent nothing that is kept for it.
+    mutating func checkKept(_ attempt: AttemptStart, _ payload: MessagePayload?) {
+        guard attempt.notification.event?.kind == .willConnect, let payload, let session = attempt.session,
+            !ledger.registrations.isOpen(GateKey(of: session))
+        else { return }
+        let message = DeliveryMessage(attempt, payload)
+        let isEmpty =
+            message.session?.userInfo == nil && message.connection?.options["stateRestorationActivity"] == nil
+        require(isEmpty, "cover: \(attempt.receiver) is sent what is kept for it at its closed gate")
+    }
+
     // MARK: - Resets
 
     /// Records everything that waits for the person who goes with a reset.
@@ -157,6 +168,14 @@ extension Witness {
             "reset: \(attempt.notification.sequence) is for the person before, and is sent at \(key)")
     }
 
+    /// A session that shows the demo is sent nothing of the real application.
+    mutating func checkDemo(_ attempt: AttemptStart) {
+        guard attempt.notification.event == nil else { return }
+        let isInDemo = ledger.registrations.sessions[attempt.receiver]?.isInDemo == true
+        require(
+            !isInDemo, "demo: \(attempt.receiver) shows the demo, and is sent a notification")
+    }
+
     // MARK: - Holding
 
     /// The notifications held by gates before a transaction.
@@ -176,7 +195,13 @@ extension Witness {
     private func gate(before decision: Decision, _ entry: LedgerEntry, _ before: Registrations) -> GateKey {
         let application = entry.accepted.application
         let session = decision.session.flatMap { before.sessions[SessionKey(application: application, session: $0)] }
-        return GateKey(application: application, device: session == nil ? entry.accepted.device : session?.device)
+        if let session { return GateKey(of: session) }
+        let device = entry.accepted.device
+        let only = receiver(ofBroadcastWith: entry)
+        let demos = before.sessions(of: application).filter { session in
+            session.isInDemo && only.map { session.key.session == $0 } ?? (device == nil || session.device == device)
+        }
+        return demos.map { GateKey(of: $0) }.min() ?? GateKey(application: application, device: device)
     }
 
     /// A decision puts a notification behind a gate exactly if the gate is closed, or if others still wait there.
@@ -187,13 +212,13 @@ extension Witness {
         let isOpen = before.isOpen(key)
         switch placement {
         case .gated(let device):
-            require(device == key.device, "12.6 \(entry.accepted.sequence) waits behind another gate than \(key)")
-            require(!isOpen || waiting.contains(key), "12.6 \(entry.accepted.sequence) is held by nothing")
+            require(device == key.device, "hold: \(entry.accepted.sequence) waits behind another gate than \(key)")
+            require(!isOpen || waiting.contains(key), "hold: \(entry.accepted.sequence) is held by nothing")
         case .lane:
             // A release goes on while further notifications wait.
             let flows = entry.heldBy == key
             require(
-                isOpen && (flows || !waiting.contains(key)), "12.6 \(entry.accepted.sequence) passes the gate \(key)")
+                isOpen && (flows || !waiting.contains(key)), "hold: \(entry.accepted.sequence) passes the gate \(key)")
         case .held, .settled: break
         }
     }
@@ -213,7 +238,7 @@ extension Witness {
                 earlier < sequence && held[key]?.contains(earlier) == true
                     && ledger.entries[earlier]?.heldBy == key
             }
-            require(passed.isEmpty, "12.6 \(sequence) passes \(passed) behind \(key)")
+            require(passed.isEmpty, "hold: \(sequence) passes \(passed) behind \(key)")
         }
     }
 
@@ -242,18 +267,19 @@ extension Witness {
         }
     }
 
-    /// Whether it is misaddressed: it names a device, and is in the lane of a session that has moved to another one.
+    /// Whether it is misaddressed: it names a device, and is in the lane of a session that has moved to another one; or it
+    /// is in the lane of a session that shows the demo.
     func isElsewhere(_ entry: LedgerEntry, _ registrations: Registrations) -> Bool {
-        guard entry.accepted.event == nil, let device = entry.accepted.device, let lane = entry.lane,
-            let session = registrations.sessions[lane]
-        else { return false }
-        return session.device != device
+        guard entry.accepted.event == nil, let lane = entry.lane, let session = registrations.sessions[lane] else {
+            return false
+        }
+        return session.takesNoPart || entry.accepted.device.map { $0 != session.device } ?? false
     }
 
     /// Whether it waits in a lane whose expirations the planner watches.
     func mayExpire(_ entry: LedgerEntry, _ engine: Engine) -> Bool {
         guard entry.underWay == nil, let lane = entry.lane, ledger.underWay(in: lane) == 0,
-            ledger.registrations.openSession(lane) != nil
+            ledger.registrations.reachableSession(lane) != nil
         else { return false }
         let known = engine.planner.lanes[lane]
         return engine.planner.blockedOn(lane) == nil && known?.urgency.map(engine.planner.slots.admits) == true
@@ -262,16 +288,19 @@ extension Witness {
     /// A notification held behind an open gate, or for a session that has left, has to move on.
     mutating func checkHeldAtRest(_ entry: LedgerEntry) {
         let sequence = entry.accepted.sequence
+        let isInDemo = entry.lane.flatMap { ledger.registrations.sessions[$0] }?.isInDemo == true
         let isLost = entry.underWay == nil && isElsewhere(entry, ledger.registrations)
-        require(!isLost, "P8 \(sequence) waits in the lane of a session that is on another device")
+        require(!isLost || !isInDemo, "demo: \(sequence) waits in the lane of a session that shows the demo")
+        require(!isLost, "liveness: \(sequence) waits in the lane of a session that is on another device")
         if let key = forgotten[sequence], entry.underWay == nil {
             let isLeft = isAt(key, entry, ledger.registrations)
             require(!isLeft, "reset: \(sequence) is for the person before, and still waits at \(key)")
         }
         guard let gate = entry.heldBy else { return }
-        require(!ledger.registrations.isOpen(gate), "P8 \(sequence) waits behind \(gate), which is open")
+        require(!ledger.registrations.isOpen(gate), "liveness: \(sequence) waits behind \(gate), which is open")
         require(
-            !isMisaddressed(entry, ledger.registrations), "P8 \(sequence) waits for a session that is not at \(gate)")
+            !isMisaddressed(entry, ledger.registrations),
+            "liveness: \(sequence) waits for a session that is not at \(gate)")
     }
 
     // MARK: - Events
@@ -331,7 +360,7 @@ extension Witness {
         guard gate.responsible != last.responsible || gate.term != last.term else { return }
         let announced = told[.onboardingSceneDidChange, default: []].union(told[.passcodeSceneDidChange, default: []])
         let isHeard = application.delegate == nil || announced.contains(.delegate)
-        require(isHeard, "gate: the delegate is not told who is responsible at \(key)")
+        require(isHeard, "gate: the delegate is not told the responsible session at \(key)")
         if let responsible = gate.responsible {
             require(
                 announced.contains(responsible), "gate: \(responsible) is not told that it is responsible at \(key)")
@@ -342,10 +371,9 @@ extension Witness {
 extension Registrations {
     /// The sessions that are connected at a gate and take part.
     func present(at key: GateKey) -> [SceneSession] {
-        guard let settings = applications[key.application]?.gates.onboarding else { return [] }
+        guard applications[key.application]?.gates.onboarding != nil else { return [] }
         return sessions(of: key.application).filter { session in
             session.device == key.device && session.activationState != .unattached && session.disabled == nil
-                && (settings.demoConfiguration == nil || settings.demoConfiguration == session.configuration)
         }
     }
 

@@ -39,7 +39,7 @@ extension Witness {
     mutating func put(_ lock: PasscodeLock, at now: Timestamp) {
         let key = lock.key
         let known = ledger.registrations.lock(key)
-        require(ledger.registrations.applications[key.application] != nil, "12.9 a passcode of nobody: \(key)")
+        require(ledger.registrations.applications[key.application] != nil, "isolation: a stray passcode: \(key)")
         require(lock.trial >= known.trial, "passcode: number \(lock.trial) at \(key) after \(known.trial)")
         if lock.trial > known.trial {
             checkBegin(lock, after: known, at: now)
@@ -78,7 +78,7 @@ extension Witness {
             lock.hash == known.hash || isWiped || isCreated || typed?.hash == lock.hash,
             "passcode: another one at \(key), from nowhere")
         guard lock.provenTerm != known.provenTerm, let term = lock.provenTerm else { return }
-        require(isCreated || typed != nil || isSigned, "passcode: \(key) takes for proven what is not")
+        require(isCreated || typed != nil || isSigned, "passcode: \(key) takes a passcode for proven that is not")
         guard let speaker = typed?.speaker ?? (isSigned ? signed?.speaker : nil) else { return }
         require(term == gate.term && speaker.term == term, "passcode: proven in term \(term) at \(gate)")
         require(
@@ -182,7 +182,7 @@ extension Witness {
             let known = engine.passcodeLock(key)
             require(known == lock || known == lock.recovered, "the engine knows the passcode of \(key) differently")
             let isAskedFor = ledger.registrations.applications[key.application]?.gates.passcode != nil
-            require(isAskedFor || lock.isBlank, "P8 the passcode of \(key) is kept, and nobody asks for one")
+            require(isAskedFor || lock.isBlank, "liveness: the passcode of \(key) outlives its policy")
             checkClock(key)
             if let end = engine.locksAt(key) { checkWake(engine, end, "the lock of \(key)", at: now) }
         }

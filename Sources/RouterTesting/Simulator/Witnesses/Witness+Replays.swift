@@ -22,7 +22,7 @@ extension Witness {
         }
         let expected = steps.flatMap { step in passed(step.from, step.to, before) }
         let found = again.compactMap { $0.replayOf.flatMap { ledger.sequences[$0] } }
-        require(found == expected, "replayed \(found), and what is passed is \(expected)")
+        require(found == expected, "replayed \(found), and the replay has passed \(expected)")
         for new in again { checkCopy(new) }
         for (from, to) in steps { checkStep(from, to, expected.count, at: now) }
     }

@@ -29,7 +29,7 @@ extension Witness {
             case .insert(let accepted):
                 guard let event = accepted.event, let session = accepted.decision.session else { break }
                 let settings = before.applications[accepted.application]?.delivery
-                require(settings?.lifeCycleEvents == true, "an event for who wants none: \(accepted.sequence)")
+                require(settings?.lifeCycleEvents == true, "an event without interest: \(accepted.sequence)")
                 guard !session.isDelegate, !SceneWatch.eventsOfGates.contains(event.kind) else { break }
                 let key = SessionKey(application: accepted.application, session: session)
                 let finding = scenes.add(event, of: key, hasTakenNotification: delivered.contains(key))
@@ -40,7 +40,8 @@ extension Witness {
         for (key, session) in put {
             let isSilent = before.applications[key.application]?.delivery.lifeCycleEvents != true
             // A registering session sets its state; a session that is gone receives no event.
-            let mayJump = registering.contains(key) || isSilent || session.disabled != nil
+            let mayJump =
+                registering.contains(key) || isSilent || session.disabled != nil || mayLapse(session, before, at: now)
             let finding = scenes.settle(session, mayJump: mayJump, hasTakenNotification: delivered.contains(key))
             if let finding { fail("life cycle: \(finding)") }
         }
@@ -82,7 +83,7 @@ extension Witness {
                 guard let accepted = ledger.entries[sequence]?.accepted else { return false }
                 return accepted.application == key.application && accepted.event?.session == key.session
             }
-            require(isAsked, "configuration: nobody is asked for that of \(key)")
+            require(isAsked, "configuration: no question is open for that of \(key)")
         }
     }
 
@@ -94,7 +95,7 @@ extension Witness {
             switch change {
             case .deleteSession(let key):
                 gone[key.application, default: []].insert(key.session)
-                let isReached = before.sessions[key] == nil || before.openSession(key) != nil
+                let isReached = before.sessions[key] == nil || before.reachableSession(key) != nil
                 let isWaitedFor = ledger.unsettled.contains { ledger.entries[$0].map { $0.isEvent(of: key) } == true }
                 require(!isReached || !isWaitedFor, "discard: \(key) has not been told of all yet")
             case .putSession(let session) where session.discardedAt == nil && before.discarded[session.key] != nil:
@@ -129,7 +130,8 @@ extension Witness {
         let application = ledger.registrations.applications[key.application]
         if key.session.isDelegate { return (nil, application?.delegate, nil) }
         let isEvent = entry.accepted.event != nil
-        let found = ledger.registrations.openSession(key) ?? (isEvent ? ledger.registrations.discarded[key] : nil)
+        let found =
+            ledger.registrations.reachableSession(key) ?? (isEvent ? ledger.registrations.discarded[key] : nil)
         guard var session = found else { return (nil, nil, nil) }
         let endpoint = ledger.registrations.endpoint(of: session)
         if isEvent { return (session, endpoint, nil) }
@@ -170,7 +172,7 @@ extension Witness {
         let isEvent = attempt.notification.event != nil
         require(
             others.isEmpty || !isEvent && others.allSatisfy { ledger.entries[$0]?.accepted.event == nil },
-            "12.5 \(sequence) is sent beside \(others) in \(attempt.receiver)")
+            "lane: \(sequence) is sent beside \(others) in \(attempt.receiver)")
     }
 
     /// When an event reaches its endpoint for the first time, all earlier events of its session have arrived, or never

@@ -17,6 +17,7 @@ struct Witness {
     let retention: RetentionPolicy
     var watch = EndpointWatch()
     var scenes = SceneWatch()
+    var streams = StreamWatch()
     /// Sessions that clients are about to register.
     var registering: Set<SessionKey> = []
     private(set) var violations: [String] = []
@@ -44,6 +45,10 @@ struct Witness {
     var calledBack: Set<NotificationID> = []
     /// Replays as last committed.
     var replays: [ReplayID: Replay] = [:]
+    /// The sessions that each broadcast has given a notification.
+    var broadcasts: [NotificationID: Set<SessionID>] = [:]
+    /// Notifications of the current transaction that are for one session alone.
+    var parts: Set<NotificationID> = []
     /// Applications for which the current transaction creates a session: later decisions have to know it.
     var deciding: Set<ApplicationID> = []
 
@@ -73,26 +78,26 @@ struct Witness {
         switch reply {
         case .accepted(let accepted):
             let entry = ledger.entries[accepted.sequence]
-            require(entry != nil, "12.1 acknowledged, but not committed: \(accepted.id)")
+            require(entry != nil, "acceptance: acknowledged, but not committed: \(accepted.id)")
             require(
                 entry?.accepted.id == accepted.id && entry?.accepted.payload.bytes == request.notification.payload
                     && entry?.accepted.device == request.device,
-                "12.1 acknowledged with other contents: \(accepted.id)")
+                "acceptance: acknowledged with other contents: \(accepted.id)")
             acknowledged.append(accepted.sequence)
         case .duplicate(let receipt):
             require(
                 request.dedupeKeys.allSatisfy { ledger.named(by: $0) == receipt.sequence },
-                "P3 a duplicate of something else: \(receipt.id)")
+                "deduplication: a duplicate of something else: \(receipt.id)")
             require(
                 ledger.entries[receipt.sequence].map { isRepeated($0, by: request) } == true,
-                "P3 a duplicate that is none: \(receipt.id)")
+                "deduplication: a duplicate that is none: \(receipt.id)")
         case .refused(.idempotencyConflict):
             let named = Set(request.dedupeKeys.compactMap { ledger.named(by: $0) })
             let names = request.dedupeKeys.flatMap { ledger.names(of: $0) }
             require(
                 named.count > 1
                     || names.contains { ledger.entries[$0].map { isRepeated($0, by: request) } == false },
-                "P3 a conflict with nothing: \(request.notification.dedupeKeys)")
+                "deduplication: a conflict with nothing: \(request.notification.dedupeKeys)")
         case .refused(.unknownApplication), .refused(.applicationDeleting), .refused(.storeUnavailable): break
         case .refused(.contentIDMissing):
             require(
@@ -104,8 +109,9 @@ struct Witness {
         }
     }
 
-    private func isRepeated(_ entry: LedgerEntry, by request: AcceptRequest) -> Bool {
+    func isRepeated(_ entry: LedgerEntry, by request: AcceptRequest) -> Bool {
         entry.accepted.payload.bytes == request.notification.payload && entry.accepted.device == request.device
+            && (entry.accepted.broadcast == nil) == (request.broadcast == nil)
     }
 
     mutating func answered(callingBack id: NotificationID, _ reply: Reply) {
@@ -120,7 +126,7 @@ struct Witness {
         case .refused(.unknownNotification(id)):
             require(entry?.isForgotten == true, "called back, and not known any more: \(id)")
         case .refused(.storeUnavailable): break
-        default: fail("who called \(id) back was answered \(reply)")
+        default: fail("the recall of \(id) was answered \(reply)")
         }
     }
 
@@ -147,30 +153,31 @@ struct Witness {
                 require(stored == nil, "forgotten and kept: \(entry.accepted.id)")
                 continue
             }
-            require(stored != nil, "12.1 acknowledged and lost: \(entry.accepted.id)")
+            require(stored != nil, "acceptance: acknowledged and lost: \(entry.accepted.id)")
             require(
                 stored?.payload == entry.accepted.payload && stored?.decision == entry.decision
                     && stored?.state == entry.state && stored?.attempts.count == entry.recorded,
-                "12.1 acknowledged and kept differently: \(entry.accepted.id)")
+                "acceptance: acknowledged and kept differently: \(entry.accepted.id)")
         }
     }
 
     /// Accepted = settled + waiting + in flight + held, by every count.
     mutating func checkConservation(_ engine: Engine, _ store: any Store) {
-        guard let census = try? store.census() else { return fail("P2 the store cannot count") }
+        guard let census = try? store.census() else { return fail("conservation: the store cannot count") }
         let (expected, unsettled) = (ledger.census, ledger.unsettled.count)
-        require(census == expected, "P2 the store counts \(census), there are \(expected)")
+        require(census == expected, "conservation: the store counts \(census), there are \(expected)")
         require(
-            census.accepted == census.byState.values.reduce(0, +), "P2 accepted is not the sum of its parts: \(census)")
+            census.accepted == census.byState.values.reduce(0, +),
+            "conservation: accepted is not the sum of its parts: \(census)")
         require(
             engine.unsettledCount == unsettled,
-            "P2 the engine holds \(engine.unsettledCount) notifications, \(unsettled) are not settled")
+            "conservation: the engine holds \(engine.unsettledCount) notifications, \(unsettled) are not settled")
         require(
             engine.held.count == census.byState[.held, default: 0],
-            "P2 the engine holds back \(engine.held.count), the store \(census.byState[.held, default: 0])")
+            "conservation: the engine holds back \(engine.held.count), the store \(census.byState[.held, default: 0])")
         let underWay = ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }
         require(
             engine.planner.inFlight == underWay,
-            "P2 the engine has \(engine.planner.inFlight) in flight, \(underWay) attempts are under way")
+            "conservation: the engine has \(engine.planner.inFlight) in flight, \(underWay) attempts are under way")
     }
 }

@@ -19,6 +19,10 @@ package struct EngineDriver {
         package var answers: [Answer] = []
         package var attempts: [AttemptStart] = []
         package var events: [DeliveryEvent] = []
+        /// Connections to be ended.
+        package var cuts: [ConnectionCut] = []
+        /// Sessions that were not connected to in time.
+        package var lapses = 0
         /// Shared transactions that were refused as a conflict.
         package var refusals = 0
         /// Failures of the store that postponed the engine's own work.
@@ -109,6 +113,7 @@ package struct EngineDriver {
         switch effect {
         case .read(let lookups): read(lookups)
         case .commit(let transaction):
+            turn.lapses += transaction.lapses
             let refused = refusesShared
             let effects = commit(transaction, at: now)
             if refused != refusesShared { turn.refusals += 1 }
@@ -119,7 +124,8 @@ package struct EngineDriver {
         case .report(.storeFault) where loop.isPostponing: turn.postponements += 1
         case .report(.lost): turn.losses += 1
         case .giveUp(let error): contradiction = contradiction ?? error
-        case .report, .publish, .cut, .rest, .idle: break
+        case .cut(let cuts): turn.cuts += cuts
+        case .report, .publish, .rest, .idle: break
         }
     }
 
@@ -145,6 +151,15 @@ package struct EngineDriver {
             return nil
         } catch {
             return error
+        }
+    }
+}
+
+extension EngineLoop.Transaction {
+    /// The sessions that the transaction makes unattached, because no receiver has connected to them in time.
+    fileprivate var lapses: Int {
+        zip(jobs, plans).count { job, plan in
+            if case .followUp(.lapsePresence) = job.command { !plan.changes.isEmpty } else { false }
         }
     }
 }

@@ -110,5 +110,17 @@ package final class SimulatedDisk: Store {
         try model.notifications(matching: filter, limit: limit)
     }
 
+    package func number(
+        of sequence: NotificationSequence, in session: SessionKey
+    ) throws(StoreError) -> Int64? {
+        try model.number(of: sequence, in: session)
+    }
+
+    package func deliveries(
+        of session: SessionKey, after number: Int64, limit: Int, bytes: Int
+    ) throws(StoreError) -> NumberedDeliveries {
+        try model.deliveries(of: session, after: number, limit: limit, bytes: bytes)
+    }
+
     package func census() throws(StoreError) -> NotificationCensus { try model.census() }
 }

@@ -35,9 +35,14 @@ extension World {
         var request = AcceptRequest(
             application: application, source: Self.source, device: device, notification: notification)
         askRemote(about: &request)
+        if options.broadcast > 0, happens(options.broadcast), notification.kind == .notification {
+            request.broadcast = .all
+            // Some keep it, and are refused.
+            if happens(900) { request.notification.collapseID = nil }
+        }
         sent.append(request)
         let content = notification.contentID?.text ?? "-"
-        ask(.accept(request), "accept #\(number) for \(request.application), about \(content)")
+        ask(request.command, "\(request.verb) #\(number) for \(request.application), about \(content)")
     }
 
     /// A client recalls a notification that was accepted.
@@ -81,9 +86,11 @@ extension World {
         // Under another of its keys, or under the key of another notification too.
         if happens(150) { request.notification.dedupeKeys.append("name-\(Int.random(in: 0..<20, using: &generator))") }
         if happens(100), !request.notification.dedupeKeys.isEmpty { request.notification.dedupeKeys.removeFirst() }
-        ask(.accept(request), "repeat \(request.notification.dedupeKeys) for \(request.application)")
+        // The same key for a notification with one receiver.
+        if options.broadcast > 0, request.broadcast != nil, happens(100) { request.broadcast = nil }
+        ask(request.command, "repeat \(request.notification.dedupeKeys) for \(request.application)")
         // Impatient producers do not wait for the answer.
-        if happens(200) { ask(.accept(request), "repeat it at once") }
+        if happens(200) { ask(request.command, "repeat it at once") }
     }
 
     /// Odd spacing, so that a re-encoded payload would differ.
@@ -197,12 +204,13 @@ extension World {
         application.delivery.weight = pick([1, 1, 3]) ?? 1
         application.routing.requiresContentID =
             application.routing.prefersRequiresCan && application.delivery.weight == 3
+        application.routing.broadcasts = options.broadcast > 0 && application.delivery.weight == 1
         application.delivery.headOfLine = pick([.block, .block, .park, .skip(afterAttempts: 2)]) ?? .block
         application.delivery.lifeCycleEvents = happens(700)
         application.gates = drawGates()
         let delegate = happens(700) ? endpoint("\(id)/delegate") : nil
         var endpoints: [String: EndpointDraft] = [:]
-        for name in names where happens(700) { endpoints[name] = endpoint("\(id)/\(name)") }
+        for name in names where happens(700) { endpoints[name] = perhapsStream(endpoint("\(id)/\(name)")) }
         let draft = ApplicationDraft(application: application, delegate: delegate, endpoints: endpoints)
         ask(.putApplication(draft), "put \(id)")
     }
@@ -263,13 +271,16 @@ extension World {
 
     private mutating func drawEndpointPatch(_ key: SessionKey) -> EndpointPatch {
         let draft = drawEndpoint(key)
+        if draft.url == Endpoint.streamURL {
+            return EndpointPatch(url: draft.url, keys: .remove, freshSecret: draft.freshSecret, format: .remove)
+        }
         let keys: SessionPatch.Change<SigningKeys>? = happens(300) ? .remove : nil
         return EndpointPatch(
             url: happens(800) ? draft.url : nil, keys: keys, freshSecret: draft.freshSecret, format: .set(draft.format))
     }
 
     private mutating func drawEndpoint(_ key: SessionKey) -> EndpointDraft {
-        endpoint("\(key)/\(Int.random(in: 0...1, using: &generator))")
+        perhapsStream(endpoint("\(key)/\(Int.random(in: 0...1, using: &generator))"))
     }
 
     private mutating func endpoint(_ name: String) -> EndpointDraft {
@@ -285,4 +296,10 @@ extension World {
         guard happens(options.trouble) else { return happens(800) ? .ok : .slow }
         return pick(EndpointBehaviour.allCases) ?? .ok
     }
+}
+
+extension AcceptRequest {
+    fileprivate var command: Command { broadcast == nil ? .accept(self) : .acceptAll([self]) }
+
+    fileprivate var verb: String { broadcast == nil ? "accept" : "broadcast" }
 }

@@ -21,7 +21,10 @@ extension World {
         if gate.isOpen, happens(200) {
             return ask(.gate(happens(700) ? .lock(by: session.key) : .lockDevice(key)), "lock \(key) by \(session.key)")
         }
-        guard gate.state != .notOpened else { return ask(.gate(.open(session.key)), "open \(key) by \(session.key)") }
+        if happens(150) { return ask(.gate(.showDemo(session.key)), "\(session.key) shows the demo at \(key)") }
+        guard gate.state != .notOpened, !session.isInDemo else {
+            return ask(.gate(.open(session.key)), "open \(key) by \(session.key)")
+        }
         let speaker = happens(800) ? gate.responsible ?? session.key.session : session.key.session
         let term = happens(900) ? gate.term : max(0, gate.term + Int64.random(in: -1...1, using: &generator))
         let report = drawReport()
@@ -47,7 +50,7 @@ extension World {
         guard happens(options.gated) else { return GateSettings() }
         return GateSettings(
             onboarding: OnboardingSettings(
-                demoConfiguration: happens(150) ? "Kiosk" : nil, closesWithLastScene: happens(300),
+                demoConfiguration: happens(400) ? "Kiosk" : nil, closesWithLastScene: happens(300),
                 coversInBackground: happens(200), keepsHeldOnReset: happens(150)),
             passcode: drawPolicy())
     }
@@ -102,9 +105,12 @@ extension World {
             case .insert(let new): if case .gated = new.placement { statistics.gated += 1 }
             case .reassign(let sequence, _, .lane) where witness.ledger.entries[sequence]?.heldBy != nil:
                 statistics.flowed += 1
+            case .putSession(let session) where session.isInDemo:
+                if witness.ledger.registrations.sessions[session.key]?.isInDemo != true { statistics.demos += 1 }
             case .putGate(let gate):
                 let known = witness.ledger.registrations.gate(gate.key)
                 if known.state != .locked, gate.state == .locked { statistics.locks += 1 }
+                if known.state != .resetting, gate.state == .resetting { statistics.resets += 1 }
                 if known.state == .locked, gate.state == .opened { statistics.unlocks += 1 }
                 guard known.state == gate.state,
                     let last = known.responsible, let next = gate.responsible, last != next

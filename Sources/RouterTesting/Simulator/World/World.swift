@@ -17,6 +17,8 @@ package struct World {
     var generator: SeededGenerator
     /// Draws refused transactions and stops. A generator of its own leaves histories without them unchanged.
     private var mishaps: SeededGenerator
+    /// Draws the acts of receivers that connect out, which leaves histories without them unchanged.
+    var crowd: SeededGenerator
     var driver: EngineDriver
     var witness: Witness
     let disk = SimulatedDisk()
@@ -35,6 +37,16 @@ package struct World {
     var edge: [EdgeWork] = []
     /// The passcode of each hash.
     var minted: [PasscodeHash: String] = [:]
+    /// The connections of receivers that connect out.
+    var hub = SimulatedHub()
+    /// The next acts of these receivers.
+    var acts: [ReceiverAct] = []
+    /// Their words on the way through the engine, by ticket.
+    var words: [Int: ReceiverWord] = [:]
+    /// Sessions that have lost a connection, of which the engine may not have heard.
+    var leaving: Set<SessionKey> = []
+    /// Numbers of deliveries that a sabotage keeps in memory.
+    var counted: [SessionKey: [NotificationSequence: Int64]] = [:]
     /// Requests of producers so far, to be repeated.
     var sent: [AcceptRequest] = []
     /// The number of starts of the process.
@@ -44,13 +56,14 @@ package struct World {
     /// Whether the process is stopping gracefully.
     private var isStopping = false
     private let rules: [any RoutingRule]
-    private let sabotage: Sabotage?
+    let sabotage: Sabotage?
 
     package init(seed: UInt64, options: SimulationOptions, sabotage: Sabotage? = nil, log: ActionLog = ActionLog()) {
         self.log = log
         self.options = options
         generator = SeededGenerator(seed: ~seed)
         mishaps = SeededGenerator(seed: seed ^ 0x9E37_79B9_7F4A_7C15)
+        crowd = SeededGenerator(seed: seed ^ 0xD1B5_4A32_D192_ED03)
         self.sabotage = sabotage
         rules = options.rules.map { SimulatedRule($0) } + (options.remote.map { [SimulatedRemote.rule($0)] } ?? [])
         witness = Witness(rules: rules, caps: options.caps, retention: options.retention)
@@ -84,6 +97,7 @@ package struct World {
                 at: now, batchLimit: batchLimit, attemptLimit: pick([1, 3, 512]) ?? 1,
                 refusesShared: mishap(options.refusal))
             disk.model.failReads(with: nil)
+            if driver.hasTakenAll { leaving = [] }
             for changes in disk.drainCommitted() {
                 log.add("\(stamp) commit \(changes.map(describe))")
                 witness.registering = Set(
@@ -104,6 +118,8 @@ package struct World {
                 witness.fail("the router contradicts its store: \(conflict)")
             }
             for answer in turn.answers { take(answer) }
+            cut(turn.cuts)
+            statistics.streams.lapses += turn.lapses
             witness.ledger.forgottenKeys = [:]
             statistics.openings += turn.events.count { event in
                 if case .endpoint(.breaker(_, let transition)) = event { transition.to == .open } else { false }
@@ -134,14 +150,25 @@ package struct World {
             statistics.accepted += 1
             checkOrder(of: notification, ticket: answer.ticket)
         case .duplicate: statistics.duplicates += 1
+        case .acceptedAll(let replies):
+            guard case .accepted? = replies.first else {
+                statistics.repeatedBroadcasts += 1
+                break
+            }
+            statistics.accepted += replies.count
+            if replies.count > 1 { statistics.broadcasts += 1 }
+            for case .accepted(let notification) in replies { checkOrder(of: notification, ticket: answer.ticket) }
         default: break
         }
         switch command {
         case .accept(let request): witness.answered(request, answer.reply)
+        case .acceptAll(let requests): witness.answered(broadcast: requests[0], answer.reply)
         case .cancel(let id): witness.answered(callingBack: id, answer.reply)
         case .passcode(let request): answered(request, ticket: answer.ticket, answer.reply)
+        case .attachConsumer(let key, let epoch, isPoll: _): answered(connecting: key, epoch, answer.reply)
         default: break
         }
+        if let word = words.removeValue(forKey: answer.ticket) { answered(word, answer.reply) }
         if let gate = stale.removeValue(forKey: answer.ticket) {
             witness.answered(inTermBefore: gate, answer.reply)
         }
@@ -152,7 +179,7 @@ package struct World {
         let last = lastAccepted.updateValue((ticket, notification.sequence), forKey: notification.application)
         guard let last else { return }
         witness.require(
-            (last.ticket < ticket) == (last.sequence < notification.sequence),
+            (last.ticket <= ticket) == (last.sequence < notification.sequence),
             "order: \(notification.sequence) is decided out of turn")
     }
 
@@ -182,6 +209,9 @@ package struct World {
         log.add("\(stamp) stop")
         statistics.stops += 1
         let (begun, losses) = (life, statistics.losses)
+        stopStreams()
+        if options.streamed > 0 { drive() }
+        guard violations.isEmpty, life == begun else { return }
         isStopping = true
         driver.drain()
         drive()
@@ -224,6 +254,7 @@ package struct World {
     private mutating func beginAnew() {
         life += 1
         isStopping = false
+        loseStreams()
         asked = [:]
         lastAccepted = [:]
         stale = [:]
@@ -232,7 +263,8 @@ package struct World {
         witness.crashed()
         disk.revive()
         if faults, happens(options.clockJump) { jump() }
-        guard var state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
+        witness.streams.restarted(at: now)
+        guard var state = try? disk.recover() else { return witness.fail("recovery: the store cannot be recovered") }
         if sabotage == .forgetsTries { state.passcodeLocks = state.passcodeLocks.map(\.withoutTries) }
         if sabotage == .forgetsDeletions { state.deletions = [] }
         let inUse = state.rules.map { rules(of: $0.document) } ?? rules
@@ -251,6 +283,7 @@ package struct World {
         let delta = pick([-3_600_000, -60_000, -1000, 1000, 60_000, 3_600_000] as [Int64]) ?? 0
         now = now.advanced(byMilliseconds: delta)
         for index in transfers.indices { transfers[index].shift(byMilliseconds: delta) }
+        for index in acts.indices { acts[index].shift(byMilliseconds: delta) }
         statistics.jumps += 1
         log.add("\(stamp) the clock was set by \(delta) ms")
     }
@@ -271,7 +304,7 @@ package struct World {
             let network = transfers.lazy.compactMap { min($0.arrivesAt ?? $0.endsAt, $0.endsAt) }.min()
             let due = late ? nil : driver.nextDue
             let edge = edge.lazy.map(\.endsAt).min()
-            guard let next = [network, edge, due].compactMap({ $0 }).min(), next <= end else { break }
+            guard let next = [network, edge, due, nextAtStreams].compactMap({ $0 }).min(), next <= end else { break }
             now = max(now, next)
             deliver()
             if !late { drive() }
@@ -308,6 +341,7 @@ package struct World {
             witness.ended(transfer)
             driver.submit(.attemptFinished(finished))
         }
+        stepStreams()
         finishAtEdge()
     }
 
@@ -316,6 +350,7 @@ package struct World {
         let payload = attempt.payload ?? (try? disk.payload(of: sequence)) ?? nil
         witness.started(attempt, payload: payload, at: now)
         statistics.attempts += 1
+        if attempt.endpoint.isStream { return sendOverStream(attempt) }
         let behaviour = faults ? endpoints[attempt.endpoint.url]?.behaviour ?? .refusing : .ok
         log.add("\(stamp) send \(sequence)/\(attempt.number) to \(attempt.receiver): \(behaviour)")
         transfers.append(Transfer(attempt, life: life, at: now, behaviour, using: &generator))
@@ -342,7 +377,9 @@ package struct World {
     /// each time.
     mutating func check(thoroughly: Bool) {
         witness.checkConservation(driver.engine, disk)
+        checkStreams(atRest: thoroughly && driver.isIdle(at: now) && !driver.isPostponing)
         guard thoroughly else { return }
+        witness.checkNumbers(in: disk)
         let count = witness.acknowledged.count
         if count > 0 {
             let start = Int.random(in: 0..<count, using: &generator)

@@ -32,8 +32,9 @@ async function show() {
   document.title = `${pages[shown][0]} – routerd`;
   main.setAttribute("aria-busy", "true");
   try {
-    await chooseApplication(values.application, signal);
+    const isListed = await chooseApplication(values.application, signal);
     if (signal.aborted) return;
+    if (!isListed && !choice.value) throw new Error("This key may not list the applications. Type the name of its application above.");
     navigate(shown);
     const content = h("div");
     main.replaceChildren(content);
@@ -55,24 +56,27 @@ function navigate(shown) {
   document.getElementById("nav").replaceChildren(...links);
 }
 
-/** The application of the address, else the one chosen before, else the first. */
+/** The application of the address, else the one chosen before, else the first; answers whether they are known. */
 async function chooseApplication(wanted, signal) {
   let names = [];
+  let isListed = true;
   try {
     names = (await get("/v1/applications?limit=1000", signal)).applications.map((application) => application.id);
   } catch (fault) {
     // The key of one application may not list them all.
     if (fault.problem?.code !== "scope-missing") throw fault;
+    isListed = false;
   }
   document.getElementById("applications").replaceChildren(...names.map((name) => h("option", { value: name })));
   choice.value = wanted ?? (choice.value || names[0] || "");
+  return isListed;
 }
 
 choice.addEventListener("change", () => {
   const { name, values } = address();
   location.hash = `#/${name}${query({ ...values, application: choice.value })}`;
 });
-document.getElementById("key").addEventListener("click", askForKey);
+document.getElementById("key").addEventListener("click", () => askForKey());
 addEventListener("hashchange", show);
 addEventListener("unhandledrejection", (event) => {
   if (isLeft(event.reason)) event.preventDefault();

@@ -19,24 +19,42 @@ export const key = {
 
 function headers() { return key.value ? { authorization: `Bearer ${key.value}` } : {}; }
 
-export async function call(method, path, body, signal) {
-  const answer = await fetch(path, {
-    method, headers: headers(), credentials: "omit", cache: "no-store", signal,
-    body: body == null ? undefined : typeof body === "string" ? body : JSON.stringify(body),
-  });
-  if (answer.status === 401) await askForKey();
+async function request(method, path, body, signal, more) {
+  try {
+    return await fetch(path, {
+      method, headers: { ...headers(), ...more }, credentials: "omit", cache: "no-store", signal,
+      body: body == null ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+    });
+  } catch (fault) {
+    // The browser's own words, such as "Failed to fetch", are of no use.
+    throw fault instanceof TypeError ? new Error("The server does not answer.") : fault;
+  }
+}
+
+/** The fault of an answer; a proxy in between may answer without a problem. */
+async function refusal(answer) {
+  let problem = null;
+  try { problem = await answer.json(); } catch { /* The status has to do. */ }
+  const isKeyless = problem?.code === "key-missing";
+  if (answer.status === 401) await askForKey(isKeyless ? "" : problem?.detail);
+  const text = isKeyless ? "This daemon asks for a key." : problem?.detail;
+  return Object.assign(new Error(text ?? `The server answered ${answer.status} ${answer.statusText}.`),
+    { problem, status: answer.status });
+}
+
+export async function call(method, path, body, signal, more) {
+  const answer = await request(method, path, body, signal, more);
+  if (!answer.ok) throw await refusal(answer);
   const text = await answer.text();
-  const json = text ? JSON.parse(text) : null;
-  if (!answer.ok) throw Object.assign(new Error(json?.detail ?? answer.statusText), { problem: json });
-  return json;
+  return text ? JSON.parse(text) : null;
 }
 
 /** Reads for a page: the request ends with the page, when its signal is aborted. */
 export const get = (path, signal) => call("GET", path, null, signal);
 /** The text of an answer that is no JSON. */
 export async function getText(path, signal) {
-  const answer = await fetch(path, { headers: headers(), credentials: "omit", cache: "no-store", signal });
-  if (!answer.ok) throw new Error((await answer.json()).detail);
+  const answer = await request("GET", path, null, signal);
+  if (!answer.ok) throw await refusal(answer);
   return answer.text();
 }
 /** Runs the latest of several requests after a pause; earlier ones end. */
@@ -62,11 +80,16 @@ export const query = (values) => {
 };
 
 let asking;
-export function askForKey() {
+/** Asks for a key; `note` says why the one before is of no use. */
+export function askForKey(note = "") {
   asking ??= new Promise((done) => {
     const dialog = document.getElementById("ask");
     const input = document.getElementById("ask-key");
+    const told = document.getElementById("ask-note");
+    told.textContent = note;
+    told.hidden = !note;
     input.value = key.value;
+    dialog.returnValue = "";
     dialog.addEventListener("close", () => {
       if (dialog.returnValue === "use") key.value = input.value.trim();
       asking = undefined;
@@ -101,6 +124,8 @@ export function time(text) {
   const date = new Date(text);
   return h("time", { datetime: text, title: text }, date.toLocaleString(undefined, { hour12: false }));
 }
+
+export const clock = (date) => date.toLocaleTimeString(undefined, { hour12: false });
 
 export function ago(text) {
   if (!text) return "–";
@@ -142,12 +167,32 @@ export function scrolled(label, table) {
   return element;
 }
 
+/** Replaces the content of a place that refreshes itself; focus and scrolling stay where they are. */
+export function refresh(place, ...children) {
+  const focused = place.contains(document.activeElement) ? name(document.activeElement) : null;
+  const left = place.querySelector(".scroll")?.scrollLeft ?? 0;
+  place.replaceChildren(...children);
+  const scroll = place.querySelector(".scroll");
+  if (scroll) scroll.scrollLeft = left;
+  if (!focused) return;
+  const same = [...place.querySelectorAll("a, button, .scroll")].find((one) => name(one) === focused);
+  // The observer of its size has not seen it yet.
+  if (same?.className === "scroll") same.tabIndex = 0;
+  same?.focus();
+}
+
+const name = (element) => element.getAttribute("aria-label") ?? element.getAttribute("href");
+
 /** A body of rows under its heads. */
 export const headed = (heads, body) => scrolled(`Table of ${heads.filter(Boolean).join(", ")}`, h("table", {},
   h("thead", {}, h("tr", {}, heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td"))))), body));
 
 export function table(heads, rows, empty) {
-  return rows.length ? headed(heads, h("tbody", {}, rows)) : h("p", { class: "empty" }, empty);
+  if (!rows.length) return h("p", { class: "empty" }, empty);
+  const element = headed(heads, h("tbody", {}, rows));
+  element.querySelectorAll("thead th, thead td").forEach((head, index) =>
+    head.classList.toggle("number", rows.some((one) => one.cells[index]?.className === "number")));
+  return element;
 }
 
 export const row = (...cells) => h("tr", {}, cells.map((cell) =>
@@ -160,9 +205,10 @@ export const state = (name) => h("span", { class: `tag ${tones[name] ?? "wait"}`
 
 export function json(value) { return h("pre", { tabindex: 0 }, JSON.stringify(value, null, 2)); }
 
-export function curl(method, path, body) {
+export function curl(method, path, body, more = {}) {
+  const fields = Object.entries(more).map(([name, value]) => ` -H '${name}: ${value}'`).join("");
   const data = body ? ` \\\n  -d '${body.replaceAll("'", "'\\''")}'` : "";
-  return `curl -X ${method} -H "Authorization: Bearer $ROUTERD_KEY" \\\n  '${location.origin}${path}'${data}`;
+  return `curl -X ${method} -H "Authorization: Bearer $ROUTERD_KEY"${fields} \\\n  '${location.origin}${path}'${data}`;
 }
 
 /** Copies a text; shows it, selected, where the browser does not let a page copy, as over HTTP from another machine. */
@@ -189,12 +235,15 @@ export function showText(title, note, text, name) {
   field.select();
 }
 
-/** Reads the stream until the signal ends it; `fetch`, because an EventSource cannot send a key. */
-export async function listen(filter, signal, take) {
+/**
+ * Reads the stream until the signal ends it; `fetch`, because an EventSource cannot send a key. `lost` is told of a fault, and
+ * whether the stream is asked for again.
+ */
+export async function listen(filter, signal, take, lost) {
   while (!signal.aborted) {
     try {
-      const answer = await fetch(`/v1/stream${query(filter)}`, { headers: headers(), credentials: "omit", signal });
-      if (!answer.ok) throw new Error((await answer.json()).detail);
+      const answer = await request("GET", `/v1/stream${query(filter)}`, null, signal);
+      if (!answer.ok) throw await refusal(answer);
       take(null);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";
@@ -210,7 +259,9 @@ export async function listen(filter, signal, take) {
       }
     } catch (fault) {
       if (signal.aborted) return;
-      toast(`The stream ended: ${fault.message}`);
+      const isRefused = fault.status >= 400 && fault.status < 500 && fault.status !== 429;
+      lost(fault instanceof TypeError ? "The server has ended it." : fault.message, !isRefused);
+      if (isRefused) return;
     }
     await new Promise((done) => setTimeout(done, 2000));
   }

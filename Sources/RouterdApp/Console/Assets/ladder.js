@@ -26,9 +26,10 @@ export function ladder(tools) {
     // An element loses its focus when it is moved, so the others move around it.
     const pivot = [...cards.values()].find((one) => one.element.contains(document.activeElement))?.element;
     let isBehind = !pivot;
+    const chosen = found.receivers?.map((one) => one.session) ?? [found.decision.session];
     found.candidates.forEach((one, index) => {
       const { body, element } = card(one.session);
-      const isChosen = one.session === found.decision.session;
+      const isChosen = chosen.includes(one.session);
       element.classList.toggle("chosen", isChosen);
       body.replaceChildren(...content(one, isChosen, before?.includes(one.session) ? before.indexOf(one.session) - index : 0));
       if (element === pivot) isBehind = true;
@@ -71,11 +72,42 @@ const words = { held: "held", dropped: "dropped", newSession: "a new session", u
 /** The receiver that a decision names, or its outcome. */
 export const receiver = (decision) => decision.session ?? words[outcome(decision)];
 
+/** The receivers of a broadcast. */
+function broadcast({ receivers, decision, candidates, sessionsInScope }) {
+  return [
+    h("h2", {}, "Goes to ", h("b", { id: "winner" }, !receivers.length ? receiver(decision)
+      : receivers.length === 1 ? "1 session" : `${receivers.length} sessions`), " ", h("span", { class: "tag" }, "broadcast")),
+    ...receivers.map((one) => h("p", {}, h("b", {}, one.session), " – ",
+      one.state === "waiting" ? "" : [h("span", { class: "wait" }, one.state),
+        one.heldUntil ? [" until ", time(one.heldUntil)] : "", " "], h("span", { class: "soft" }, one.reason))),
+    h("p", { class: "soft" }, `${candidates.length} of ${sessionsInScope} sessions in scope.`),
+  ];
+}
+
+/** How the receivers of a trial differ from those without it. */
+export function change(base, found) {
+  const [before, after] = [base, found].map(goal);
+  const [more, fewer] = [after.filter((one) => !before.includes(one)), before.filter((one) => !after.includes(one))];
+  const name = found.receivers ? "broadcast" : "notification";
+  if (!more.length && !fewer.length) return h("p", {}, `This ${name} still goes to ${listed(after)}.`);
+  if (!more.length) return h("p", {}, `This ${name} would not go to `, h("b", {}, listed(fewer)), ".");
+  return h("p", {}, `This ${name} would ${fewer.length ? "" : "also "}go to `, h("b", {}, listed(more)),
+    fewer.length ? `, not to ${listed(fewer)}.` : ".");
+}
+
+/** The receivers of an explanation, or its outcome. */
+const goal = ({ receivers, decision }) => (receivers?.length ? receivers.map((one) =>
+  (one.state === "waiting" ? one.session : `${one.session} (${one.state})`)) : [receiver(decision)]);
+
+/** The first names of a list. */
+const listed = (names) => (names.length > 9 ? `${names.slice(0, 8).join(", ")} and ${names.length - 8} more` : names.join(", "));
+
 /** The winner and its margin. */
 export function verdict(found) {
   const { decision, candidates } = found;
   const next = candidates.find((one) => one.tier && one.session !== decision.session);
   const open = candidates.filter((one) => one.canParts?.length === 1 && one.canParts[0].text === "TRUEPREDICATE").length;
+  if (found.receivers) return broadcast(found);
   return [
     h("h2", {}, "Goes to ", h("b", { id: "winner" }, receiver(decision)), " ", h("span", { class: "tag" }, decision.tier)),
     h("p", {}, decision.reason, next ? `. The next one is ${next.session}: ${next.reason}.` : ""),

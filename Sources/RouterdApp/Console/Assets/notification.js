@@ -1,5 +1,5 @@
 // Notifications: a search, and the story of one.
-import { at, call, copy, curl, doing, get, h, json, link, query, row, span, state, table, time } from "./base.js";
+import { at, call, copy, countdown, curl, doing, get, h, json, link, query, row, span, state, table, time } from "./base.js";
 
 const states = ["held", "waiting", "inFlight", "delivered", "expired", "deadLettered", "superseded", "cancelled"];
 
@@ -24,7 +24,8 @@ export function list(found, empty = "There is no such notification.") {
   return table(["Received", "State", "Content", "Session", "Reason"], found.map((one) => row(
     link("notification", { id: one.id, application: one.application }, time(one.receivedAt)), state(one.state),
     h("code", {}, one.targetContentIdentifier ?? one.type), one.decision?.session ?? one.session ?? "–",
-    h("span", { class: "soft" }, one.reason ?? one.decision?.reason ?? ""))),
+    h("div", { class: "soft sentence" }, one.broadcast ? h("span", { class: "tag" }, "broadcast") : "", " ",
+      one.reason ?? one.decision?.reason ?? ""))),
   empty);
 }
 
@@ -48,17 +49,27 @@ export async function notification(content, values, signal) {
       h("button", { type: "button", onclick: () => copy(curl("GET", path)) }, "Copy as curl"),
       one.payload && one.decision ? link("route", {
         application: one.application, payload: JSON.stringify(one.payload), device: one.device,
-        content: one.targetContentIdentifier }, "Route it again, without sending") : ""),
+        content: one.targetContentIdentifier, priority: one.priority }, "Route it again, without sending") : ""),
     h("h2", {}, "What happened"), h("ol", { class: "line" }, steps(one)),
+    one.broadcast?.notifications ? receivers(one) : "",
     h("h2", {}, "Payload"), one.payload === undefined
       ? h("p", { class: "soft" }, `${one.payloadContentType}, in base64: ${one.payloadBase64}`) : json(one.payload),
     h("h2", {}, "Everything"), h("details", {}, h("summary", {}, "As the API shows it"), json(one)));
 }
 
+/** The notifications of a broadcast, the one on show among them. */
+function receivers({ id, application, broadcast }) {
+  return h("section", {}, h("h2", {}, `Broadcast to ${broadcast.notifications.length} sessions`), table(["Session", "State"],
+    broadcast.notifications.map((one) => row(
+      one.id === id ? h("b", {}, one.session) : link("notification", { id: one.id, application }, one.session), state(one.state))), ""));
+}
+
 function steps(one) {
   const milliseconds = (value) => (value == null ? "–" : `${(value / 1000).toFixed(1)} ms`);
   const items = [h("li", {}, time(one.receivedAt), " accepted from ", h("code", {}, one.source),
-    one.replayOf ? [", again for ", link("notification", { id: one.replayOf }, one.replayOf)] : "")];
+    one.replayOf ? [", again for ", link("notification", { id: one.replayOf }, one.replayOf)] : "",
+    one.session ? [", for ", h("b", {}, one.session)] : "",
+    one.sequence == null ? "" : `: event ${one.sequence} of connection ${one.epoch}`)];
   if (one.decision) {
     items.push(h("li", {}, "decided: ", h("b", {}, one.decision.session ?? "no session"), " (", one.decision.tier,
       ") – ", one.decision.reason, (one.decision.vetoes ?? []).map((veto) =>
@@ -77,7 +88,8 @@ function steps(one) {
       attempt.responseExcerpt ? h("pre", {}, attempt.responseExcerpt) : "",
       attempt.answerFault ? h("div", { class: "bad" }, attempt.answerFault) : ""));
   }
-  if (one.nextAttemptAt) items.push(h("li", { class: "wait" }, "next attempt ", time(one.nextAttemptAt)));
+  if (one.nextAttemptAt) items.push(h("li", { class: "wait" }, "next attempt ", countdown(one.nextAttemptAt), ", at ",
+    time(one.nextAttemptAt)));
   if (one.settledAt) {
     const seconds = (new Date(one.settledAt) - new Date(one.receivedAt)) / 1000;
     items.push(h("li", {}, time(one.settledAt), " ", state(one.state), ` after ${span(seconds)} `, one.reason ?? ""));

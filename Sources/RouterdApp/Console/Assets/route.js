@@ -1,6 +1,6 @@
 // Where a notification goes, and why: the sessions as a ladder, best on top, and other conditions and rules tried out.
 import { at, call, copy, curl, doing, get, h, isLeft, link, query, showText, toast } from "./base.js";
-import { ladder, outcome, receiver, verdict } from "./ladder.js";
+import { change, ladder, outcome, verdict } from "./ladder.js";
 import { can, prefers, trials } from "./trial.js";
 
 export async function route(content, values, signal) {
@@ -9,14 +9,20 @@ export async function route(content, values, signal) {
   const id = h("input", { id: "content", value: values.content ?? "", size: 34, spellcheck: "false" });
   const device = h("input", { id: "device", value: values.device ?? "", size: 12 });
   const when = h("input", { id: "at", type: "datetime-local", value: values.when ?? "" });
+  const priority = h("select", { id: "priority", onchange: () => explain(true) },
+    ...[10, 5, 1].map((one) => h("option", { value: one, selected: String(one) === String(values.priority ?? 10) }, one)));
+  const broadcast = h("input", { id: "broadcast", type: "checkbox", checked: values.broadcast === "true",
+    onchange: () => explain(true) });
   const head = h("section", { "aria-live": "polite", "aria-label": "Decision" });
   const rules = h("section", { "aria-label": "Rules" });
   const path = (name, more) => `/v1/applications/${at(values.application)}/${name}${query(more)}`;
-  const scope = () => ({ device: device.value });
+  const scope = () => ({ device: device.value, broadcast: broadcast.checked ? "true" : "" });
+  const fields = () => (priority.value === "10" ? {} : { "apns-priority": priority.value });
   const moment = () => (when.value ? { at: new Date(when.value).toISOString() } : {});
   // The answer about sessions and rules as they are, and the one on show.
   let base;
   let current;
+  let asked = 0;
   let inUse = [];
 
   /** The question of the form, as a trial asks it. */
@@ -24,6 +30,7 @@ export async function route(content, values, signal) {
     const notification = { payload: JSON.parse(text.value) };
     if (base?.targetContentIdentifier) notification.contentId = base.targetContentIdentifier;
     if (device.value) notification.device = device.value;
+    if (priority.value !== "10") notification.priority = Number(priority.value);
     return { notification, ...moment() };
   }
 
@@ -47,24 +54,24 @@ export async function route(content, values, signal) {
 
   const restore = () => { if (base) show(base); };
 
-  function change(found) {
-    const [before, after] = [receiver(base.decision), receiver(found.decision)];
-    return h("p", {}, before === after ? `This notification still goes to ${after}.`
-      : ["This notification would go to ", h("b", {}, after), `, not to ${before}.`]);
-  }
-
-  async function explain() {
+  /** Shows the decision about the form; with `keepsTrial` an open trial goes on. */
+  async function explain(keepsTrial = false) {
     if (!values.application) {
       head.replaceChildren(h("p", { class: "empty" }, "There is no application yet: routerd applications put com.example.Gallery '{}'"));
       return;
     }
-    trial.close();
+    if (!keepsTrial) trial.close();
+    const number = ++asked;
     try {
-      base = await call("POST", path("explain", { ...scope(), parts: "true", ...moment() }), text.value, signal);
+      const found = await call("POST", path("explain", { ...scope(), priority: priority.value, parts: "true", ...moment() }), text.value, signal);
+      if (number !== asked) return;
+      base = found;
+      if (trial.open) return trial.run();
       show(base);
       await showRules();
     } catch (fault) {
-      if (isLeft(fault)) return;
+      if (isLeft(fault) || number !== asked) return;
+      trial.close();
       cards.clear();
       rules.replaceChildren();
       head.replaceChildren(h("p", { class: "bad", id: "refused" }, fault.message));
@@ -94,7 +101,10 @@ export async function route(content, values, signal) {
       h("p", {}, h("button", { type: "button", onclick: () => trial.editRule(inUse, inUse.length, added) }, "Try a new rule")), added);
   }
 
-  const trial = trials({ application: values.application, question, show, change, restore, explain }, signal);
+  const trial = trials({
+    application: values.application, question, broadcast: () => (base?.receivers ? "true" : ""), show,
+    change: (found) => change(base, found), restore, explain,
+  }, signal);
 
   async function takeLast() {
     const list = await get(`/v1/notifications${query({ application: values.application, type: "scene.notification", limit: 1 })}`, signal);
@@ -103,6 +113,7 @@ export async function route(content, values, signal) {
     text.value = JSON.stringify(whole.payload, null, 1);
     id.value = whole.targetContentIdentifier ?? "";
     device.value = whole.device ?? "";
+    priority.value = whole.priority;
     await explain();
   }
 
@@ -112,16 +123,19 @@ export async function route(content, values, signal) {
     text.value = JSON.stringify({ ...body, "notification-content-id": id.value });
   });
   const send = () => doing(async () => {
-    const sent = await call("POST", path("notifications", scope()), text.value);
-    head.prepend(h("p", { role: "status" }, "Sent: ", link("notification", { id: sent.id, application: values.application }, sent.id),
-      ", to ", h("b", {}, sent.decision.session ?? sent.decision.tier), "."));
+    const sent = await call("POST", path("notifications", scope()), text.value, undefined, fields());
+    const all = sent.notifications ?? [sent];
+    head.prepend(h("p", { role: "status" }, "Sent: ", all.map((one, index) => [index ? ", " : "",
+      link("notification", { id: one.id, application: values.application }, one.id), " to ",
+      h("b", {}, one.decision.session ?? one.decision.tier)]), "."));
   });
   const share = () => {
     const { session, conditions } = trial.open ?? {};
     const tried = conditions ? { try: session, can: conditions()[can], prefers: conditions()[prefers],
       level: conditions().preferenceLevel } : {};
     copy(`${location.origin}/console/#/route${query({
-      application: values.application, payload: text.value, content: id.value, device: device.value, when: when.value, ...tried })}`);
+      application: values.application, payload: text.value, content: id.value, ...scope(), priority: priority.value === "10" ? "" : priority.value,
+      when: when.value, ...tried })}`);
   };
   const save = () => doing(async () => {
     const file = await test(current, question(), values.application, trial.open, inUse, signal);
@@ -133,14 +147,14 @@ export async function route(content, values, signal) {
     h("h1", {}, "Route"),
     h("form", { onsubmit: (event) => { event.preventDefault(); explain(); } },
       h("div", { class: "row" }, h("label", { class: "wide" }, "Content id", id), h("label", {}, "Device", device),
-        h("label", {}, "At", when)),
+        h("label", {}, "Priority", priority), h("label", {}, "At", when), h("label", { class: "check" }, broadcast, " Broadcast")),
       h("label", { class: "block" }, "Payload", text),
       h("p", { class: "row" }, h("button", { class: "main" }, "Explain"),
         h("button", { type: "button", onclick: () => doing(takeLast) }, "Last notification"),
         h("button", { type: "button", onclick: send }, "Send it"),
         h("button", { type: "button", onclick: save }, "Save as test"),
         h("button", { type: "button", onclick: () =>
-          copy(curl("POST", path("notifications", scope()), text.value)) }, "Copy as curl"),
+          copy(curl("POST", path("notifications", scope()), text.value, fields())) }, "Copy as curl"),
         h("button", { type: "button", onclick: share }, "Copy a link"))),
     trial.bar, head, cards.place, rules);
   await explain();
@@ -155,6 +169,7 @@ const inJSON = (value) => (typeof value === "string" ? value : JSON.stringify(va
 /** A file for `routerd rules test`: the rules, and a test that expects the decision on show. */
 async function test(found, question, application, trial, inUse, signal) {
   if (!found) throw new Error("There is no decision to save.");
+  if (found.receivers) throw new Error("A test expects one receiver: leave out Broadcast.");
   const expected = outcome(found.decision);
   if (expected === "newSession") throw new Error("A test has no manifest, so it cannot expect a new session.");
   const all = (await get(`/v1/applications/${at(application)}/sessions?limit=1000`, signal)).sessions;

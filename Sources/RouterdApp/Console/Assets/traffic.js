@@ -1,5 +1,5 @@
 // The live stream with filters, and the dead letters with their replays.
-import { at, call, doing, get, h, headed, link, listen, query, row, table, time } from "./base.js";
+import { at, call, doing, get, h, headed, link, listen, query, refresh, row, table, time } from "./base.js";
 import { list } from "./notification.js";
 
 const types = ["notification.*", "attempt.ended", "notification.accepted", "notification.delivered", "notification.deadLettered",
@@ -55,11 +55,16 @@ export async function live(content, values, signal) {
     told, headed(["Time", "Type", "Session", "Notification", "Details"], rows));
   listen({ application: values.application, type: values.type, session: values.session }, signal, (event) => {
     isConnected = true;
+    told.className = "soft";
     if (event && isPaused) {
       paused.push(event);
       if (paused.length > most) paused.shift();
     } else if (event) add(event);
     tell();
+  }, (fault, isTriedAgain) => {
+    isConnected = false;
+    told.className = "bad";
+    told.textContent = `No stream: ${fault}${isTriedAgain ? " It is asked for again." : ""}`;
   });
 }
 
@@ -84,7 +89,7 @@ export async function deadLetters(content, values, signal) {
   const filter = {
     application, state: "deadLettered", session, contentId, since: since && new Date(since).toISOString() };
   const found = await get(`/v1/notifications${query({ ...filter, cursor, limit: 100 })}`, signal);
-  const told = h("p", { role: "status", id: "told" });
+  const told = h("p", { class: "soft", role: "status", id: "told" }, "Replay all follows a count, which sends nothing.");
   const course = h("div", { "aria-live": "polite" });
   const rate = h("input", { type: "number", min: 1, max: 1000, value: 50 });
   const field = (name, label, more) => h("label", {}, label, h("input", { name, value: values[name] ?? "", ...more }));
@@ -102,7 +107,7 @@ export async function deadLetters(content, values, signal) {
   async function follow() {
     const { replays } = await get("/v1/replays?limit=20", signal);
     const ours = replays.filter((one) => !application || one.filter.application === application);
-    course.replaceChildren(ours.length ? h("h2", {}, "Replays") : "", ours.length ? table(
+    refresh(course, ours.length ? h("h2", {}, "Replays") : "", ours.length ? table(
       ["Begun", "State", "Of", "Sent again", "Skipped", "Per second", ""], ours.map((one) => row(
         time(one.createdAt), h("span", { class: `tag ${one.state === "running" ? "wait" : "good"}` }, one.state), one.matched,
         one.replayed, one.skipped, one.perSecond, one.state === "running" ? h("button", { class: "bad", type: "button",

@@ -9,8 +9,9 @@ const last = 1000;
 const shown = 100;
 
 /**
- * The trial of a page. `page` has the application and the question; `show` shows an explanation, `change` says in a sentence
- * how it differs from the one without a trial, `restore` shows that one, and `explain` asks for it again.
+ * The trial of a page. `page` has the application, the question and whether it is a broadcast; `show` shows an explanation,
+ * `change` says in a sentence how it differs from the one without a trial, `restore` shows that one, and `explain` asks for it
+ * again.
  */
 export function trials(page, signal) {
   const bar = h("section", { id: "trial", "aria-label": "Trial", hidden: true });
@@ -90,7 +91,7 @@ export function trials(page, signal) {
       { activationConditions: conditions(), ...page.question() }, stop);
     begin({
       place, session: id, title: `Trial: other conditions of ${id}`, conditions,
-      explain: async (stop) => (await ask({ parts: "true" }, stop)).explanation,
+      explain: async (stop) => (await ask({ parts: "true", broadcast: page.broadcast() }, stop)).explanation,
       compare: (stop) => ask({ last, limit: 1 }, stop),
       faults: (problem) => showConditionsFault(fields, problem) || !problem ? [] : [problem.detail],
     });
@@ -129,7 +130,7 @@ export function trials(page, signal) {
     const file = () => JSON.stringify({ rules: proposed() });
     begin({
       place, title: `Trial: ${rules[index] ? `another rule ${name ?? rule.id}` : "a new rule"}`, rules: proposed,
-      explain: (stop) => call("POST", "/v1/rules/evaluate",
+      explain: (stop) => call("POST", `/v1/rules/evaluate${query({ broadcast: page.broadcast() })}`,
         { application: page.application, rules: proposed(), ...page.question() }, stop),
       compare: (stop) => call("POST", `/v1/rules/diff${query({ application: page.application, last })}`, file(), stop),
       faults: (problem) => showRuleFaults(fields, problem),

@@ -52,6 +52,7 @@ package enum ApplicationBody {
     ) throws(Problem) -> ApplicationDraft {
         var reader = try ObjectReader(body)
         var application = Application(id: id)
+        try passOverState(&reader, of: id)
         application.displayName = try reader.string("displayName") ?? ""
         guard application.displayName.utf8.count <= 1024 else { throw reader.invalid("displayName", "is too long") }
         var endpoints: [String: EndpointDraft] = [:]
@@ -61,6 +62,7 @@ package enum ApplicationBody {
         if var routing = try reader.object("routing") {
             application.routing.prefersRequiresCan = try routing.bool("prefersRequiresCan") ?? false
             application.routing.requiresContentID = try routing.bool("requireContentId") ?? false
+            application.routing.broadcasts = try routing.bool("broadcasts") ?? false
             try routing.finish()
         }
         if let delivery = try reader.object("delivery") { application.delivery = try readDelivery(delivery) }
@@ -68,7 +70,7 @@ package enum ApplicationBody {
             application.gates = try GateSettingsBody.read(gates, application.manifest)
         }
         application.observers = try scope.observers(&reader) ?? []
-        let delegate = try reader.endpoint("delegate", within: scope)
+        let delegate = try reader.delegate("delegate", within: scope)
         guard delegate?.url.isSame(as: Endpoint.streamURL) != true else {
             throw Problem(
                 .unprocessableContent, "invalid-field", "A delegate has a URL: only sessions are reached by a stream.",
@@ -76,6 +78,14 @@ package enum ApplicationBody {
         }
         try reader.finish()
         return ApplicationDraft(application: application, delegate: delegate, endpoints: endpoints)
+    }
+
+    /// Passes over the members by which reads show the present state, so that the answer to a read can be put back whole.
+    private static func passOverState(_ reader: inout ObjectReader, of id: ApplicationID) throws(Problem) {
+        if let named = try reader.identifier("id", of: IdentifierKinds.Application.self), named != id {
+            throw reader.invalid("id", "must be that of the path, \(id)")
+        }
+        for name in ["activationState", "currentSession", "onboardingSession"] { _ = reader.presence(name) }
     }
 
     private static func readManifest(
@@ -95,7 +105,7 @@ package enum ApplicationBody {
             guard manifest.configuration(named: name) == nil else { throw entry.invalid("name", "is used twice") }
             let role = try entry.string("role") ?? SceneRole.windowApplication
             let types = try entry.strings("activityTypes", atMost: RouterLimits.manifestEntries) ?? []
-            endpoints[name] = try entry.endpoint("endpoint", within: scope)
+            endpoints[name] = try entry.configurationEndpoint("endpoint", within: scope)
             try entry.finish()
             manifest.sceneConfigurations.append(SceneConfiguration(name: name, role: role, activityTypes: types))
         }
@@ -214,6 +224,7 @@ package enum ApplicationBody {
             body.object("routing") { routing in
                 routing.field("prefersRequiresCan", application.routing.prefersRequiresCan)
                 routing.field("requireContentId", application.routing.requiresContentID)
+                routing.field("broadcasts", application.routing.broadcasts)
             }
             body.object("delivery") { delivery in
                 delivery.field("timeoutSeconds", application.delivery.timeoutSeconds)

@@ -11,6 +11,20 @@ extension ObjectReader {
         return try Self.endpoint(reader, within: scope)
     }
 
+    /// The endpoint of a delegate, whose `signingKeys` may be as reads show them, without secrets.
+    package mutating func delegate(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointDraft? {
+        guard let reader = try object(key) else { return nil }
+        return try Self.endpoint(reader, within: scope, takesShownKeys: true)
+    }
+
+    /// Likewise the endpoint of a scene configuration, whose URL may have places that each session fills.
+    package mutating func configurationEndpoint(
+        _ key: String, within scope: EndpointScope
+    ) throws(Problem) -> EndpointDraft? {
+        guard let reader = try object(key) else { return nil }
+        return try Self.endpoint(reader, within: scope, takesShownKeys: true, hasPlaceholders: true)
+    }
+
     /// A merge patch of an endpoint: members left out stay as they are.
     package mutating func endpointPatch(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointPatch? {
         guard var reader = try object(key) else { return nil }
@@ -38,18 +52,24 @@ extension ObjectReader {
     }
 
     private static func endpoint(
-        _ reader: ObjectReader, within scope: EndpointScope
+        _ reader: ObjectReader, within scope: EndpointScope, takesShownKeys: Bool = false,
+        hasPlaceholders: Bool = false
     ) throws(Problem) -> EndpointDraft {
         var reader = reader
         if try reader.isStream() {
             try reader.finish()
             return EndpointDraft(url: Endpoint.streamURL, keys: nil, freshSecret: freshSecret())
         }
-        guard let url = try reader.endpointURL(within: scope) else { throw reader.missing("url") }
-        let keys = try reader.signingKeys(at: scope.now)
+        guard let url = try reader.endpointURL(within: scope, hasPlaceholders: hasPlaceholders) else {
+            throw reader.missing("url")
+        }
+        let shown = try takesShownKeys ? reader.shownKeys() : nil
+        let keys = try shown == nil ? reader.signingKeys(at: scope.now) : nil
         let format = try reader.format(within: scope) ?? .standard
         try reader.finish()
-        return EndpointDraft(url: url, keys: keys, freshSecret: freshSecret(), format: format)
+        var draft = EndpointDraft(url: url, keys: keys, freshSecret: freshSecret(), format: format)
+        draft.shownKeys = shown
+        return draft
     }
 
     /// Whether the endpoint is a stream: `{"stream": true}`, and nothing else.
@@ -76,11 +96,14 @@ extension ObjectReader {
         }
     }
 
-    private mutating func endpointURL(within scope: EndpointScope) throws(Problem) -> String? {
+    private mutating func endpointURL(
+        within scope: EndpointScope, hasPlaceholders: Bool = false
+    ) throws(Problem) -> String? {
         guard let url = try string("url") else { return nil }
+        let example = try hasPlaceholders ? sample(of: url) : url
         let parsed: CurlURL
         do {
-            parsed = try CurlURL(parsing: url)
+            parsed = try CurlURL(parsing: example)
         } catch {
             throw Problem(
                 .unprocessableContent, error.code.rawValue, "\(error.message.capitalizedFirst).",
@@ -94,6 +117,24 @@ extension ObjectReader {
         return url
     }
 
+    /// The URL of some session. The host is the same for all of them: it is checked here, once.
+    private func sample(of url: String) throws(Problem) -> String {
+        let placeholders = URLPlaceholders(in: url)
+        let sample = placeholders.filled(url, session: "s", device: "d")
+        guard !sample.utf8.contains(UInt8(ascii: "{")) else {
+            throw Problem(
+                .unprocessableContent, "unknown-placeholder",
+                "The URL of a configuration may have the places {session} and {device}, and no other.",
+                pointer: pointer(to: "url"))
+        }
+        let other = placeholders.filled(url, session: "t", device: "e")
+        guard Origin(url: sample) == Origin(url: other) else {
+            throw Problem(
+                .unprocessableContent, "misplaced-placeholder",
+                "The places of sessions stand behind the host and the port of a URL.", pointer: pointer(to: "url"))
+        }
+        return sample
+    }
 }
 
 extension String {

@@ -79,17 +79,31 @@ enum GateBody {
         object.field("held", held)
     }
 
+    /// The number of sessions at a gate that are in demo mode, and the first of them, if there are any.
+    static func write(_ demos: Set<SessionID>, to gate: inout JSONObjectWriter) {
+        guard !demos.isEmpty else { return }
+        gate.field("inDemo", demos.count)
+        gate.array("demoSessions") { list in
+            for session in demos.sorted().prefix(DaemonLimits.demosShown) { list.element(session) }
+        }
+    }
+
     /// The contents of a welcome screen.
     static func write(
-        _ settings: OnboardingSettings, at gate: OnboardingGate, in language: String?,
+        _ settings: OnboardingSettings, at gate: OnboardingGate, in languages: [String],
         to welcome: inout JSONObjectWriter
     ) {
         welcome.field("configured", settings.isConfigured || gate.configuration != nil)
         welcome.field("demoConfiguration", settings.demoConfiguration)
         welcome.object("prompts") { prompts in
-            for prompt in Prompt.allCases {
-                prompts.field(prompt.rawValue, settings.prompts.text(of: prompt, in: language))
-            }
+            settings.prompts.write(Prompt.welcome, in: languages, to: &prompts)
         }
+    }
+}
+
+extension PromptTexts {
+    /// Writes texts in the first of the languages that has them.
+    func write(_ prompts: [Prompt], in languages: [String], to object: inout JSONObjectWriter) {
+        for prompt in prompts { object.field(prompt.rawValue, text(of: prompt, in: languages)) }
     }
 }

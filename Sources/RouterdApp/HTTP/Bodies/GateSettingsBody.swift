@@ -25,6 +25,7 @@ enum GateSettingsBody {
         }
         if var passcode = try reader.object("passcode") {
             gates.passcode = try passcode.passcodePolicy()
+            gates.issuers = try ProofIssuerBody.read(&passcode)
             try passcode.finish()
             // A passcode is chosen during onboarding.
             gates.onboarding = gates.onboarding ?? OnboardingSettings()
@@ -76,7 +77,12 @@ enum GateSettingsBody {
     }
 
     static func write(_ gates: GateSettings, to object: inout JSONObjectWriter) {
-        if let policy = gates.passcode { object.object("passcode") { policy.write(to: &$0) } }
+        if let policy = gates.passcode {
+            object.object("passcode") { passcode in
+                policy.write(to: &passcode)
+                ProofIssuerBody.write(gates.issuers, to: &passcode)
+            }
+        }
         guard let settings = gates.onboarding else { return }
         object.object("onboarding") { onboarding in
             onboarding.field("configured", settings.isConfigured)

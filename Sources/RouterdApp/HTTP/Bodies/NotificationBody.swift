@@ -48,7 +48,7 @@ package enum NotificationBody {
     /// A whole notification as the caller may see it; in lists without payload and attempts.
     package static func write(
         _ notification: StoredNotification, _ state: NotificationState, for caller: Caller,
-        to body: inout JSONObjectWriter
+        broadcast: [(StoredNotification, NotificationState)] = [], to body: inout JSONObjectWriter
     ) {
         body.field("id", notification.id)
         body.field("webhookId", Identity.delivery(of: notification.id))
@@ -67,6 +67,7 @@ package enum NotificationBody {
         body.field("traceparent", notification.trace?.traceparent)
         body.field("tracestate", notification.trace?.tracestate)
         body.field("replayOf", notification.replayOf)
+        write(notification.broadcast, broadcast, to: &body)
         body.field("receivedAt", notification.receivedAt)
         body.field("state", state.rawValue)
         body.field("reason", notification.reason)
@@ -85,6 +86,27 @@ package enum NotificationBody {
         }
         write(payload.headers, to: &body)
         write(payload, of: notification, to: &body)
+    }
+
+    /// The broadcast that a notification belongs to.
+    private static func write(
+        _ first: NotificationID?, _ notifications: [(StoredNotification, NotificationState)],
+        to body: inout JSONObjectWriter
+    ) {
+        guard let first else { return }
+        body.object("broadcast") { broadcast in
+            broadcast.field("id", first)
+            guard !notifications.isEmpty else { return }
+            broadcast.array("notifications") { list in
+                for (notification, state) in notifications {
+                    list.object {
+                        $0.field("id", notification.id)
+                        $0.field("session", notification.decision.session)
+                        $0.field("state", state.rawValue)
+                    }
+                }
+            }
+        }
     }
 
     /// Header fields that rules have added.
@@ -137,6 +159,27 @@ package enum NotificationBody {
     }
 }
 
+/// A session that would get a broadcast, and its part of the decision.
+package struct ShownReceiver: Sendable {
+    private let receiver: BroadcastReceiver
+    private let isGated: Bool
+
+    /// - Parameter isGated: Whether a gate would hold the notification.
+    package init(_ receiver: BroadcastReceiver, isGated: Bool) {
+        self.receiver = receiver
+        self.isGated = isGated
+    }
+
+    fileprivate func write(to object: inout JSONObjectWriter) {
+        let until: Timestamp? = if case .held(let until) = receiver.outcome { until } else { nil }
+        object.field("session", receiver.decision.session)
+        object.field("tier", receiver.decision.tier.rawValue)
+        object.field("state", (isGated || until != nil ? NotificationState.held : .waiting).rawValue)
+        if let until { object.field("heldUntil", until) }
+        object.field("reason", receiver.decision.reason)
+    }
+}
+
 /// Explanations on the wire.
 package enum ExplanationBody {
     /// - Parameters:
@@ -144,7 +187,7 @@ package enum ExplanationBody {
     ///   - parts: The conditions of the first sessions, to be shown part by part.
     package static func write(
         _ explained: Explanation, _ notification: NotificationView, heldBy gate: OnboardingGate? = nil,
-        parts: [ActivationConditions?] = []
+        parts: [ActivationConditions?] = [], receivers: [ShownReceiver]? = nil
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("targetContentIdentifier", notification.contentID)
@@ -163,6 +206,9 @@ package enum ExplanationBody {
                     $0.field("device", gate.key.device)
                     $0.field("state", gate.state.rawValue)
                 }
+            }
+            if let receivers {
+                body.array("receivers") { list in for receiver in receivers { list.object(receiver.write) } }
             }
             body.field("sessionsInScope", explained.sessionsInScope)
             body.array("candidates") { list in

@@ -57,10 +57,18 @@ package struct PasscodeBody {
         return key
     }
 
+    /// The public key of the device, or null for none.
+    package mutating func nullableDeviceKey() throws(Problem) -> DeviceKey? {
+        if case .absent = reader.presence("deviceKey") { throw reader.missing("deviceKey") }
+        return try deviceKey()
+    }
+
     package mutating func text(_ key: String) throws(Problem) -> String {
         guard let text = try reader.string(key) else { throw reader.missing(key) }
         return text
     }
+
+    package mutating func flag(_ key: String) throws(Problem) -> Bool { try reader.bool(key) ?? false }
 
     /// Call last: refuses members that were not read.
     package func finish() throws(Problem) {

@@ -4,7 +4,11 @@ package import RouterPlugin
 
 /// The public facts about a passcode, on the wire; none of them helps to guess it.
 package enum PasscodeStatusBody {
-    package static func write(_ lock: PasscodeLock, under policy: PasscodePolicy, at now: Timestamp) -> [UInt8] {
+    /// - Parameter languages: The languages for the texts of screens, the best one first.
+    package static func write(
+        _ lock: PasscodeLock, under policy: PasscodePolicy, of issuers: [ProofIssuer], at now: Timestamp,
+        _ prompts: PromptTexts, in languages: [String]
+    ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("device", lock.key.device)
             body.field("isCreated", lock.hash != nil)
@@ -15,18 +19,22 @@ package enum PasscodeStatusBody {
             if let time = lock.notBefore, time > now { body.field("notBefore", time.rfc3339) }
             if let time = lock.locksAt(under: policy) { body.field("locksAt", time.rfc3339) }
             body.object("policy") { policy.write(to: &$0) }
+            ProofIssuerBody.writeNames(issuers, to: &body)
+            body.object("prompts") { prompts.write(Prompt.passcode, in: languages, to: &$0) }
         }
     }
 
     /// The rules that a passcode candidate does not meet, in the order of the policy.
-    package static func write(_ faults: [PasscodeFault]) -> [UInt8] {
+    package static func write(
+        _ faults: [PasscodeFault], _ prompts: PromptTexts, in languages: [String]
+    ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("meetsPolicy", faults.isEmpty)
             body.array("faults") { list in
                 for fault in faults {
                     list.object {
                         $0.field("rule", fault.rule)
-                        $0.field("message", fault.message)
+                        $0.field("message", fault.message(prompts, in: languages))
                     }
                 }
             }
@@ -39,16 +47,17 @@ package enum PasscodeStatusBody {
 
 extension Problem {
     /// The passcode is not the chosen one.
-    static func invalidPasscode(triesRemaining tries: Int?) -> Problem {
-        var problem = Problem(.forbidden, "invalid-passcode", "The passcode is wrong.", pointer: "/passcode")
+    ///
+    /// - Parameter message: For the person, in a language of theirs.
+    static func invalidPasscode(triesRemaining tries: Int?, _ message: String) -> Problem {
+        var problem = Problem(.forbidden, "invalid-passcode", message, pointer: "/passcode")
         problem.triesRemaining = PasscodeStatusBody.triesRemaining(tries)
         return problem
     }
 
     /// The two entries of a new passcode differ.
-    static func failedToMatch(triesRemaining tries: Int?) -> Problem {
-        var problem = Problem(
-            .unprocessableContent, "failed-to-match", "The two passcodes are not the same.", pointer: "/confirmation")
+    static func failedToMatch(triesRemaining tries: Int?, _ message: String) -> Problem {
+        var problem = Problem(.unprocessableContent, "failed-to-match", message, pointer: "/confirmation")
         problem.triesRemaining = PasscodeStatusBody.triesRemaining(tries)
         return problem
     }
@@ -58,8 +67,8 @@ extension Problem {
         pointer: "/signature")
 
     /// A chosen passcode does not meet the policy.
-    init(_ fault: PasscodeFault) {
-        self.init(.unprocessableContent, "failed-to-meet-policy", fault.message)
+    init(_ fault: PasscodeFault, _ prompts: PromptTexts, in languages: [String]) {
+        self.init(.unprocessableContent, "failed-to-meet-policy", fault.message(prompts, in: languages))
         rule = fault.rule
     }
 
@@ -87,7 +96,9 @@ extension Problem {
             self.init(.forbidden, "passcode-expired", "The passcode has been used for too long and has to be changed.")
         case .biometricsNotAllowed:
             self.init(.forbidden, "biometrics-not-allowed", "The policy does not let a device stand in for a passcode.")
-        case .noDeviceKey: self.init(.conflict, "no-device-key", "No key of the device was given with the passcode.")
+        case .noDeviceKey: self.init(.conflict, "no-device-key", "The device has given no key of its own.")
+        case .proofsNotAllowed:
+            self.init(.forbidden, "proofs-not-allowed", "The application trusts no issuer of proofs.")
         case .staleChallenge:
             self.init(
                 .conflict, "stale-challenge", "The challenge is over, or it is another one; ask for a new one.",
@@ -97,17 +108,23 @@ extension Problem {
 }
 
 extension PasscodeFault {
-    /// One sentence for the person who chose the passcode.
-    var message: String {
+    /// One sentence for the person who chose the passcode. A validator has its own.
+    fileprivate func message(_ prompts: PromptTexts, in languages: [String]) -> String {
         switch self {
-        case .tooShort(let minimum): "The passcode must have at least \(minimum) characters."
         case .refused(_, let objection): objection.message
-        case .notDigitsOnly: "The passcode must have digits only."
-        case .noDigit: "The passcode must have a digit."
-        case .noUpper: "The passcode must have an upper-case letter."
-        case .noLower: "The passcode must have a lower-case letter."
-        case .noSpecial: "The passcode must have a character that is neither a letter nor a number."
-        case .tooFewUnique(let minimum): "The passcode must have at least \(minimum) different characters."
+        case .tooShort(let minimum):
+            Self.filled(prompts.text(of: .minLength, in: languages), with: minimum)
+        case .tooFewUnique(let minimum):
+            Self.filled(prompts.text(of: .minUniqueChars, in: languages), with: minimum)
+        case .notDigitsOnly: prompts.text(of: .isDigitsOnly, in: languages)
+        case .noDigit: prompts.text(of: .hasDigit, in: languages)
+        case .noUpper: prompts.text(of: .hasUpper, in: languages)
+        case .noLower: prompts.text(of: .hasLower, in: languages)
+        case .noSpecial: prompts.text(of: .hasSpecial, in: languages)
         }
+    }
+
+    private static func filled(_ text: String, with minimum: Int) -> String {
+        text.replacing(Prompt.minimumPlace, with: "\(minimum)")
     }
 }

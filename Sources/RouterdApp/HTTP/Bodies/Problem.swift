@@ -94,6 +94,7 @@ package struct Problem: Error, HTTPResponseError, Sendable {
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
         if let allow { headers[.allow] = allow }
         if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
+        if status == .upgradeRequired { (headers[.upgrade], headers[.secWebSocketVersion]) = ("websocket", "13") }
         return headers
     }
 
@@ -144,12 +145,24 @@ extension Problem {
             "The application \(id) is being deleted; its name is free when that is complete.")
     }
 
+    /// A refusal of a session at its gate.
+    private static func atGate(_ refusal: Refusal) -> Problem {
+        switch refusal {
+        case .gateOff(let id): .gateOff(id)
+        case .notAtGate(let key): .notAtGate(key.session)
+        case .notInForeground(let key): .notInForeground(key.session)
+        default: .unexpectedReply
+        }
+    }
+
     /// A refusal about a receiver that connects out.
     private static func ofStream(_ refusal: Refusal) -> Problem {
         switch refusal {
         case .unknownDelivery(let id): .unknownDelivery(id)
         case .notAStream(let key):
             Problem(.conflict, "not-a-stream", "The session \(key.session) is reached at a URL, not by a stream.")
+        case .notAWebhook(let key):
+            Problem(.conflict, "not-a-webhook", "The session \(key.session) is reached by a stream, not at a URL.")
         default: .overloaded
         }
     }
@@ -165,7 +178,7 @@ extension Problem {
             self.init(.notFound, "unknown-notification", "There is no notification \(id).")
         case .unknownReplay(let id):
             self.init(.notFound, "unknown-replay", "There is no replay \(id).")
-        case .overloaded, .unknownDelivery, .notAStream: self = .ofStream(refusal)
+        case .overloaded, .unknownDelivery, .notAStream, .notAWebhook: self = .ofStream(refusal)
         case .source(let refusal): self.init(refusal)
         case .resource(_, let refusal): self.init(refusal)
         case .applicationNotEmpty(let id, let others): self = .applicationNotEmpty(id, others)
@@ -177,10 +190,8 @@ extension Problem {
                 .conflict, "notification-settled",
                 "The notification \(id) is \(state.rawValue); nothing can be called back.")
         case .illegalTransition(let from, let to): self = .illegalTransition(from: from, to: to)
-        case .unknownConfiguration(let name):
-            self.init(
-                .unprocessableContent, "unknown-configuration",
-                "The manifest has no scene configuration '\(name)' for this role.", pointer: "/configuration")
+        case .unknownConfiguration, .configurationInUse, .demoConfiguration, .demoInUse:
+            self = .ofConfiguration(refusal)
         case .endpointMissing:
             self.init(
                 .unprocessableContent, "endpoint-missing",
@@ -189,18 +200,13 @@ extension Problem {
             self.init(
                 .unprocessableContent, "missing-field",
                 "There is no endpoint yet, and the patch does not say where it is.", pointer: "/endpoint/url")
-        case .configurationInUse(let name):
-            self.init(
-                .conflict, "configuration-in-use",
-                "Sessions are reached at the endpoint of the configuration '\(name)', which would be gone.")
         case .endpointNotHere:
             self.init(
                 .notFound, "unknown-endpoint",
                 "There is no endpoint here; a session without one is reached at that of its scene configuration.")
         case .signingKeys(let error): self.init(error)
-        case .gateOff(let id): self = .gateOff(id)
-        case .notAtGate(let key): self = .notAtGate(key.session)
-        case .notInForeground(let key): self = .notInForeground(key.session)
+        case .signingKeysChanged(let place): self = .signingKeysChanged(place)
+        case .gateOff, .notAtGate, .notInForeground: self = .atGate(refusal)
         case .gate(let refusal): self.init(refusal)
         case .passcode(let refusal): self.init(refusal)
         case .contentIDMissing(let id):
@@ -212,10 +218,8 @@ extension Problem {
                 .conflict, "idempotency-conflict",
                 "This apns-id or Idempotency-Key came before, with another body, or for another device or request.")
         case .scene(let refusal): self.init(refusal)
-        case .tooMuchUserInfo(let limit):
-            self.init(
-                .unprocessableContent, "user-info-too-large",
-                "userInfo and stateRestorationActivity may have \(limit) bytes each.")
+        case .broadcast(let refusal): self.init(refusal)
+        case .tooMuchUserInfo(let limit): self = .tooMuchUserInfo(limit)
         // Only the APNs listeners have requirements of devices.
         case .unknownDevice, .retiredDevice: self = .unexpectedReply
         case .storeUnavailable(let error):
@@ -264,6 +268,29 @@ extension Problem {
         }
     }
 
+    private static func tooMuchUserInfo(_ limit: Int) -> Problem {
+        Problem(
+            .unprocessableContent, "user-info-too-large",
+            "userInfo and stateRestorationActivity may have \(limit) bytes each.")
+    }
+
+    private init(_ refusal: BroadcastRefusal) {
+        switch refusal {
+        case .off(let id):
+            self.init(
+                .conflict, "broadcasts-off",
+                "The application \(id) takes no broadcasts: set routing.broadcasts to true.")
+        case .tooManyReceivers(let limit):
+            self.init(
+                .conflict, "too-many-receivers",
+                "More than \(limit) sessions could have it, the most for a broadcast of this size; nothing is sent.")
+        case .collapses:
+            self.init(
+                .unprocessableContent, "collapse-id-in-broadcast",
+                "A broadcast is many notifications, and has no apns-collapse-id, which names one.")
+        }
+    }
+
     private static func applicationNotEmpty(_ id: ApplicationID, _ others: ResourceSample) -> Problem {
         let named = others.first.map { "\($0.kind.rawValue) \($0.id)" }.joined(separator: ", ")
         let rest = others.count > others.first.count ? " and \(others.count - others.first.count) more" : ""
@@ -273,8 +300,45 @@ extension Problem {
                 + "\(named)\(rest). Delete these first, or put the application into the set again.")
     }
 
+    private static func signingKeysChanged(_ place: EndpointPlace) -> Problem {
+        let name =
+            switch place {
+            case .session: "session"
+            case .delegate: "delegate"
+            case .configuration(_, let name): "configuration '\(name)'"
+            }
+        return Problem(
+            .conflict, "signing-keys-changed",
+            "The endpoint of the \(name) does not have the signingKeys that stand here; leave them out, "
+                + "or give each its secret.")
+    }
+
     private static func gateOff(_ id: ApplicationID) -> Problem {
         Problem(.notFound, "gate-off", "The application \(id) has not switched its onboarding gate on.")
+    }
+
+    /// The scene configuration of a session, or of an application with sessions, cannot be that.
+    private static func ofConfiguration(_ refusal: Refusal) -> Problem {
+        switch refusal {
+        case .unknownConfiguration(let name):
+            Problem(
+                .unprocessableContent, "unknown-configuration",
+                "The manifest has no scene configuration '\(name)' for this role.", pointer: "/configuration")
+        case .demoConfiguration(let name):
+            Problem(
+                .unprocessableContent, "demo-configuration",
+                "The scene configuration '\(name)' is that of the demo: a session has it only while it shows the demo.",
+                pointer: "/configuration")
+        case .demoInUse(let name):
+            Problem(
+                .conflict, "configuration-in-use",
+                "Sessions have the configuration '\(name)', which cannot become that of the demo.")
+        case .configurationInUse(let name):
+            Problem(
+                .conflict, "configuration-in-use",
+                "Sessions are reached at the endpoint of the configuration '\(name)', which would be gone.")
+        default: .unexpectedReply
+        }
     }
 
     /// An application may not register so much.
@@ -325,7 +389,7 @@ extension Problem {
                 .conflict, "stale-term", "Another term has begun since; it is \(current) now.", pointer: "/term")
             currentTerm = current
         case .notResponsible(let session):
-            let other = session.map { "the session \($0) is" } ?? "nobody is"
+            let other = session.map { "the session \($0) is" } ?? "no session is"
             self.init(
                 .conflict, "not-responsible", "The session is not responsible; \(other).", pointer: "/session")
         case .wrongState(let state):
@@ -333,6 +397,10 @@ extension Problem {
         case .notConfigured:
             self.init(
                 .conflict, "not-configured", "The application needs a configuration of this device, and has none.")
+        case .noDemo:
+            self.init(
+                .conflict, "no-demo", "The application offers no demo: its gate has no demoConfiguration.",
+                pointer: "/demo")
         case .otherPerson:
             self.init(
                 .conflict, "other-person",

@@ -153,7 +153,7 @@ package enum SessionBody {
         body.field("leaseSeconds", session.leaseSeconds)
         body.field("leaseExpiresAt", session.leaseExpiresAt)
         body.field("lastActivatedAt", session.lastActivatedAt)
-        body.field("disabled", session.disabled?.reason.rawValue)
+        body.field("disabled", session.disabled?.reason.name)
         body.field("epoch", session.connection.epoch)
         if !session.observers.isEmpty {
             body.array("observers") { list in for observer in session.observers { list.element(observer) } }

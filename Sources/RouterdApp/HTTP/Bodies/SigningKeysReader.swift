@@ -21,6 +21,25 @@ extension ObjectReader {
         }
     }
 
+    /// The keys as reads show them, each with its version in place of a secret; nil if the keys are not given like that.
+    mutating func shownKeys() throws(Problem) -> [SigningKey.Shown]? {
+        guard let elements = try array("signingKeys", atMost: RouterLimits.signingKeys),
+            case .object(let first)? = elements.first, first["version"] != nil
+        else { return nil }
+        if value("secret") != nil { throw invalid("signingKeys", "cannot stand beside secret") }
+        var keys: [SigningKey.Shown] = []
+        for (place, element) in elements.enumerated() {
+            var reader = try ObjectReader(element, at: pointer(to: "signingKeys/\(place)"))
+            guard let version = try reader.signatureVersion("version") else { throw reader.missing("version") }
+            // It follows from the private key, which stays.
+            _ = try reader.string("publicKey")
+            let (start, end) = (try reader.time("notBefore"), try reader.time("notAfter"))
+            try reader.finish()
+            keys.append(SigningKey.Shown(version, notBefore: start, notAfter: end))
+        }
+        return keys
+    }
+
     /// The body of a request to rotate a secret.
     package mutating func secretRotation() throws(Problem) -> SecretRotation {
         let secret = try signingSecret("secret")
@@ -99,7 +118,7 @@ extension Problem {
         case .tooMany(let limit):
             self.init(
                 .unprocessableContent, "secret-limit",
-                "An endpoint has at most \(limit) keys, those that still sign after an exchange included.",
+                "An endpoint has at most \(limit) keys, including exchanged keys that still sign.",
                 pointer: pointer)
         }
     }

@@ -46,6 +46,45 @@ extension API {
         }
         return .json(.accepted, SessionBody.write(session))
     }
+
+    /// Refreshes the connected sessions, but for the one that has changed the content of the others. Each is refreshed by itself.
+    @Sendable func refreshSessions(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        let id = try context.application()
+        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
+        let except = try reader.identifier("except", of: IdentifierKinds.Session.self)
+        let device = try reader.identifier("device", of: IdentifierKinds.Device.self)
+        try reader.finish()
+        let found = await host.read { engine in
+            engine.tenants[id].map { tenant in
+                var keys: [SessionKey] = []
+                tenant.visitConnected(at: device) { session in
+                    if session.key.session != except { keys.append(session.key) }
+                    return true
+                }
+                return keys
+            }
+        }
+        guard let keys = found else { throw Problem(.unknownApplication(id)) }
+        var (refreshed, refusal): (Int, Refusal?) = (0, nil)
+        for start in stride(from: 0, to: keys.count, by: DaemonLimits.batchLines) {
+            let chunk = keys[start...].prefix(DaemonLimits.batchLines)
+            for reply in await host.submit(chunk.map { .refreshSession($0) }) ?? [.refused(.overloaded)] {
+                switch reply {
+                case .session: refreshed += 1
+                // A session that has gone meanwhile needs no refresh.
+                case .refused(.unknownSession): break
+                case .refused(let reason): refusal = refusal ?? reason
+                default: throw Problem.unexpectedReply
+                }
+            }
+        }
+        if refreshed == 0, let refusal { throw Problem(refusal) }
+        return .json(.accepted, JSONWriter.object { $0.field("refreshed", refreshed) })
+    }
 }
 
 /// Activation requests, on the wire.

@@ -12,7 +12,7 @@ extension API {
     @Sendable func putSessionBatch(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let batch = try await begin(request, context, source: PluginID(unchecked: "routerd.sessions"), device: nil)
         let (application, scope) = (batch.application, scope(batch.application))
-        return try await BatchAnswers(to: batch) { line, key throws(Problem) in
+        return try await BatchAnswers(to: batch, in: batches) { line, key throws(Problem) in
             let (id, draft) = try SessionBody.readWithID(try Request.parse(line), within: scope)
             let session = SessionKey(application: application, session: id)
             return BatchItem(command: .putSession(session, draft, once: key)) { Self.line(for: $0, id, draft) }
@@ -33,7 +33,7 @@ extension API {
         let run = SourceRun(binding: Self.pushSource, to: batch.application, device: device)
         // The answer goes on while the span of the request has ended.
         let trace = try await host.accepting(from: request.trace) { $0 }
-        return try await BatchAnswers(to: batch) { line, key throws(Problem) in
+        return try await BatchAnswers(to: batch, in: batches) { line, key throws(Problem) in
             // A line is a payload; headers belong to the batch.
             let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)
             var accept = try Self.accept(request, by: run, trace)
@@ -122,6 +122,7 @@ struct BatchRequest: Sendable {
 /// and however long their answers.
 struct BatchAnswers: Sendable {
     private var batch: BatchRequest
+    private let turns: TenantSlots
     private let read: @Sendable ([UInt8], DedupeKey?) throws(Problem) -> BatchItem
     private let name: @Sendable ([UInt8]) -> String?
     private let submit: @Sendable ([Command]) async -> [Reply]?
@@ -129,33 +130,25 @@ struct BatchAnswers: Sendable {
     private var isTooMuch = false
 
     /// - Parameters:
+    ///   - turns: The slots in which chunks are read: other requests wait for few of them, however many batches a tenant sends.
     ///   - read: Reads the command of a line.
     ///   - naming: Finds the id that the answer to an unreadable line shows beside the reason.
     ///   - submit: Returns the replies to the commands of a chunk; nil if the engine has no room for them.
     init(
-        to batch: BatchRequest, reading read: @escaping @Sendable ([UInt8], DedupeKey?) throws(Problem) -> BatchItem,
+        to batch: BatchRequest, in turns: TenantSlots,
+        reading read: @escaping @Sendable ([UInt8], DedupeKey?) throws(Problem) -> BatchItem,
         naming name: @escaping @Sendable ([UInt8]) -> String?,
         submitting submit: @escaping @Sendable ([Command]) async -> [Reply]?
     ) {
-        (self.batch, self.read, self.name, self.submit) = (batch, read, name, submit)
+        (self.batch, self.turns, self.read, self.name, self.submit) = (batch, turns, read, name, submit)
     }
 
     /// The answers to the next chunk, a line each; nil when there are no more lines. When the engine has no room, the
     /// batch is refused as a whole, or from the chunk on that found no room: earlier lines keep their answers.
     mutating func next() async throws(Problem) -> ByteBuffer? {
-        let chunk = batch.lines.next(DaemonLimits.batchLines, bytes: DaemonLimits.batchTurnBytes)
-        guard !chunk.isEmpty else { return nil }
         let isFirst = number == 0
-        var items: [Result<BatchItem, Problem>] = []
-        for line in chunk {
-            number += 1
-            do throws(Problem) {
-                let item = try read(line, batch.key(ofLine: number))
-                items.append(isTooMuch ? .failure(.overloaded) : .success(item))
-            } catch {
-                items.append(.failure(error))
-            }
-        }
+        let (chunk, items) = try await readChunk()
+        guard !chunk.isEmpty else { return nil }
         let replies = await submit(items.compactMap { try? $0.get().command })
         if replies == nil {
             if isFirst { throw .overloaded }
@@ -172,6 +165,24 @@ struct BatchAnswers: Sendable {
             answers.writeInteger(UInt8(ascii: "\n"))
         }
         return answers
+    }
+
+    /// Reads the next lines in a slot of the tenant.
+    private mutating func readChunk() async throws(Problem) -> ([[UInt8]], [Result<BatchItem, Problem>]) {
+        do { try await turns.enter(batch.application) } catch { throw .overloaded }
+        defer { turns.leave(batch.application) }
+        let chunk = batch.lines.next(DaemonLimits.batchLines, bytes: DaemonLimits.batchTurnBytes)
+        var items: [Result<BatchItem, Problem>] = []
+        for line in chunk {
+            number += 1
+            do throws(Problem) {
+                let item = try read(line, batch.key(ofLine: number))
+                items.append(isTooMuch ? .failure(.overloaded) : .success(item))
+            } catch {
+                items.append(.failure(error))
+            }
+        }
+        return (chunk, items)
     }
 
     /// The whole answer. It begins when the first chunk is done; until then the batch may be refused. The answer to a

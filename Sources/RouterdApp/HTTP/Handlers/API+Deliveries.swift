@@ -8,10 +8,11 @@ import RouterPlugin
 extension API {
     /// Streams the deliveries of a session, or answers with those that arrive within a time.
     @Sendable func streamDeliveries(
-        _ request: Request, _ context: RouterdContext, _: Caller
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         let key = try context.sessionKey()
-        let query = try request.query("waitSeconds")
+        let query = try request.query("waitSeconds", "after", "limit")
+        if query["after"] != nil || query["limit"] != nil { return try await range(of: key, query, caller) }
         var wait: Int64?
         if let text = query["waitSeconds"] {
             guard let seconds = Int64(text), (0...DaemonLimits.pollSeconds).contains(seconds) else {
@@ -22,6 +23,12 @@ extension API {
         }
         // A head has no deliveries, and takes none from a receiver.
         guard request.method == .get else { return Response(status: .ok) }
+        if WebSocketHandshake.isAsked(by: request.headers) {
+            guard wait == nil else {
+                throw Problem(.badRequest, "invalid-parameter", "A WebSocket has no waitSeconds.")
+            }
+            return try await webSocket(request, context.channel, of: key)
+        }
         let consumer = StreamConsumer(session: key, isPoll: wait != nil, loop: context.channel.eventLoop)
         try await attach(consumer, over: context.channel)
         if let wait { return await poll(consumer, for: wait) }
@@ -32,7 +39,32 @@ extension API {
         return Response(status: .ok, headers: headers, body: ResponseBody(asyncSequence: stream))
     }
 
-    private func attach(_ consumer: StreamConsumer, over channel: any Channel) async throws {
+    /// A range of the deliveries of a session by their numbers, whatever has become of them.
+    private func range(of key: SessionKey, _ query: [String: String], _ caller: Caller) async throws -> Response {
+        guard query["waitSeconds"] == nil else {
+            throw Problem(.badRequest, "invalid-parameter", "waitSeconds and after exclude each other.")
+        }
+        guard let after = Int64(query["after"] ?? "0"), after >= 0 else {
+            throw Problem(.badRequest, "invalid-parameter", "after must be the number of a delivery, or 0.")
+        }
+        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
+        let found = await host.read { engine in
+            engine.tenants[key.application].map { tenant in
+                tenant.sessions[key.session].map { (session: $0, isCovered: tenant.isCovered($0)) }
+            }
+        }
+        guard let found else { throw Problem(.unknownApplication(key.application)) }
+        guard let (session, isCovered) = found else { throw Problem(.unknownSession(key)) }
+        let range = try await reading(for: caller) {
+            try $0.deliveries(of: key, after: after, limit: limit, bytes: DaemonLimits.rangeBytes)
+        }
+        return .json(
+            .ok,
+            try DeliveryRangeBody.write(
+                range, after: after, to: session, isCovered: isCovered, by: host.sender.webhooks))
+    }
+
+    func attach(_ consumer: StreamConsumer, over channel: any Channel) async throws {
         let hub = host.streams
         let host = host
         let tell: StreamHub.Tell = { host.offer(Inbox.Entry(commands: [$0], answer: nil)) }
@@ -93,32 +125,33 @@ extension API {
         var reader = try ObjectReader(try await request.json())
         guard let ids = try reader.strings("ids", atMost: DaemonLimits.acksAtOnce) else { throw reader.missing("ids") }
         try reader.finish()
+        try await acknowledge(all: ids, of: key)
+        return Response(status: .noContent)
+    }
+
+    func acknowledge(all ids: [String], of key: SessionKey) async throws(Problem) {
         for id in ids { _ = try delivery(id) }
         // They wait for their transaction together.
-        let unknown = try await withThrowingTaskGroup(of: String?.self, returning: [String].self) { group in
-            for id in Set(ids) { group.addTask { try await isAcknowledged(id, of: key) ? nil : id } }
-            var unknown: [String] = []
-            for try await case let id? in group { unknown.append(id) }
-            return unknown.sorted()
+        let problems = await withTaskGroup(of: (String, Problem?).self) { group in
+            for id in Set(ids) { group.addTask { (id, await problem(acknowledging: id, of: key)) } }
+            return await group.reduce(into: [String: Problem]()) { $0[$1.0] = $1.1 }
         }
-        guard !unknown.isEmpty else { return Response(status: .noContent) }
+        if let other = problems.values.first(where: { $0.status != .notFound }) { throw other }
+        guard !problems.isEmpty else { return }
         throw Problem(
             .notFound, "unknown-delivery",
-            "The session has no such deliveries: \(unknown.joined(separator: ", ")). The others are acknowledged.")
+            "The session has no such deliveries: \(problems.keys.sorted().joined(separator: ", ")). The others are acknowledged."
+        )
     }
 
-    /// Acknowledges a delivery; false if the session has no such one.
-    private func isAcknowledged(_ id: String, of key: SessionKey) async throws(Problem) -> Bool {
+    private func problem(acknowledging id: String, of key: SessionKey) async -> Problem? {
         do {
             try await acknowledge(id, of: key, body: [])
-            return true
-        } catch {
-            if error.status == .notFound { return false }
-            throw error
-        }
+            return nil
+        } catch { return error }
     }
 
-    private func acknowledge(_ id: String, of key: SessionKey, body: [UInt8]) async throws(Problem) {
+    func acknowledge(_ id: String, of key: SessionKey, body: [UInt8]) async throws(Problem) {
         let response = ReceivedResponse(
             status: body.isEmpty ? 204 : 200, contentType: body.isEmpty ? nil : "application/json", body: body)
         if let reply = await host.streams.settle(id, of: key, with: response) {
@@ -135,17 +168,21 @@ extension API {
         let id = try delivery(context.parameters.get("delivery"))
         let body = try await request.bytes(atMost: RouterLimits.answerBytes)
         var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
-        let reason = try reader.string("reason")
-        let seconds = try reader.integer("retryAfterSeconds", in: 0...Int64(RouterLimits.retryAfterSeconds))
+        let refusal = try DeliveryRefusal(&reader)
         try reader.finish()
+        try await refuse(id, of: key, refusal)
+        return Response(status: .noContent)
+    }
+
+    func refuse(_ id: String, of key: SessionKey, _ refusal: DeliveryRefusal) async throws(Problem) {
         let response = ReceivedResponse(
-            status: 503, retryAfterSeconds: seconds, contentType: "text/plain", body: Array((reason ?? "").utf8))
+            status: 503, retryAfterSeconds: refusal.retryAfterSeconds, contentType: "text/plain",
+            body: Array((refusal.reason ?? "").utf8))
         if let reply = await host.streams.settle(id, of: key, with: response) {
             if case .refused(let refusal) = reply { throw Problem(refusal) }
         } else {
             try await settleLate(id, of: key, isTaken: false, nil)
         }
-        return Response(status: .noContent)
     }
 
     private func settleLate(
@@ -162,9 +199,20 @@ extension API {
         host.streams.forget(id, of: key)
     }
 
-    private func delivery(_ raw: String?) throws(Problem) -> String {
+    func delivery(_ raw: String?) throws(Problem) -> String {
         guard let text = raw?.percentDecoded, Identity.notification(ofDelivery: text) != nil, text.utf8.count <= 64
         else { throw Problem(.unknownDelivery(raw ?? "")) }
         return text
+    }
+}
+
+/// The words of a receiver that cannot take a delivery now.
+struct DeliveryRefusal {
+    let reason: String?
+    let retryAfterSeconds: Int?
+
+    init(_ reader: inout ObjectReader) throws(Problem) {
+        reason = try reader.string("reason")
+        retryAfterSeconds = try reader.integer("retryAfterSeconds", in: 0...Int64(RouterLimits.retryAfterSeconds))
     }
 }

@@ -11,17 +11,20 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let found = await host.read { engine in
-            engine.tenants[id].map { _ in
-                (engine.tenants[id]?.gatesInUse ?? []).map { (gate: $0, held: engine.heldCount(behind: $0.key)) }
+            engine.tenants[id].map { tenant in
+                (tenant.gatesInUse.map { (gate: $0, held: engine.heldCount(behind: $0.key)) }, tenant.demosByDevice)
             }
         }
-        guard let gates = found else { throw Problem(.unknownApplication(id)) }
+        guard let (gates, demos) = found else { throw Problem(.unknownApplication(id)) }
         // The gate without a device sorts first, and no device has its key.
         let page = Page(of: gates, after: after, limit: limit) { $0.gate.key.device.map { "/\($0)" } ?? "-" }
         return .json(
             .ok,
             page.body("gates") { list, entry in
-                list.object { GateBody.write(entry.gate, held: entry.held, to: &$0) }
+                list.object { gate in
+                    GateBody.write(entry.gate, held: entry.held, to: &gate)
+                    GateBody.write(demos[entry.gate.key.device] ?? [], to: &gate)
+                }
             })
     }
 
@@ -31,25 +34,32 @@ extension API {
         let key = GateKey(
             application: id, device: try query.identifier("device", of: IdentifierKinds.Device.self))
         try caller.expect(key.device)
-        let (application, gate, held) = await host.read { engine in
-            (engine.tenants[id]?.application, engine.gate(key), engine.heldCount(behind: key))
+        let (application, gate, held, demos) = await host.read { engine in
+            let tenant = engine.tenants[id]
+            return (
+                tenant?.application, engine.gate(key), engine.heldCount(behind: key),
+                tenant?.demosByDevice[key.device] ?? []
+            )
         }
         guard let application else { throw Problem(.unknownApplication(id)) }
         guard let gate, let settings = application.gates.onboarding else { throw Problem(.gateOff(id)) }
+        let languages = request.languages(query["language"])
         return .json(
             .ok,
             JSONWriter.object { body in
                 GateBody.write(gate, held: held, to: &body)
+                GateBody.write(demos, to: &body)
                 body.field("configuration", gate.configuration?.value)
-                body.object("welcome") { GateBody.write(settings, at: gate, in: query["language"], to: &$0) }
+                body.object("welcome") { GateBody.write(settings, at: gate, in: languages, to: &$0) }
             })
     }
 
     @Sendable func openGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
         let session = try GateBody.session(&reader, of: application, for: caller)
+        let isDemo = try reader.bool("demo") ?? false
         try reader.finish()
-        return try await submit(.open(session))
+        return try await submit(isDemo ? .showDemo(session) : .open(session))
     }
 
     @Sendable func reportProgress(

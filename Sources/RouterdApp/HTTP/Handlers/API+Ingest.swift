@@ -74,7 +74,7 @@ extension API {
     }
 
     /// 200 if the whole request is a repetition.
-    private static func answer(_ replies: [Reply]) -> Response {
+    static func answer(_ replies: [Reply]) -> Response {
         let isRepeated = replies.allSatisfy { if case .duplicate = $0 { true } else { false } }
         let body = JSONWriter.object { body in
             body.array("notifications") { list in

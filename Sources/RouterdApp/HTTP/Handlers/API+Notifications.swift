@@ -11,23 +11,27 @@ extension API {
     @Sendable func postNotification(
         _ request: Request, _ context: RouterdContext, _: Caller
     ) async throws -> Response {
-        try await post(request, context, to: Self.pushSource)
+        let query = try request.query("device", "broadcast")
+        let isBroadcast = try query.flag("broadcast")
+        return try await post(request, context, query, isBroadcast: isBroadcast, to: Self.pushSource)
     }
 
     /// The other events that UIKit routes like notifications: user activities, URLs and shortcut items.
     @Sendable func postEvent(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        try await post(request, context, to: Self.sceneSource)
+        try await post(request, context, try request.query("device"), to: Self.sceneSource)
     }
 
     private func post(
-        _ request: Request, _ context: RouterdContext, to source: any PayloadSource
+        _ request: Request, _ context: RouterdContext, _ query: [String: String], isBroadcast: Bool = false,
+        to source: any PayloadSource
     ) async throws -> Response {
-        let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
+        let device = try query.identifier("device", of: IdentifierKinds.Device.self)
         let reply = try await host.accepting(from: request.trace) { trace in
             var accept = try await accept(request, context, device, by: source)
             accept.trace = trace
+            if isBroadcast { accept.broadcast = .all }
             let start = ContinuousClock.now
-            let reply = try await submit(.accept(accept))
+            let reply = try await submit(isBroadcast ? .acceptAll([accept]) : .accept(accept))
             accepting.add(start.duration(to: .now))
             return reply
         }
@@ -36,37 +40,9 @@ extension API {
             return .json(.accepted, NotificationBody.answer(accepted))
         case .duplicate(let receipt):
             return .json(.ok, NotificationBody.answer(receipt))
+        case .acceptedAll(let replies): return Self.answer(replies)
         default: throw Problem.unexpectedReply
         }
-    }
-
-    @Sendable func explain(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        let query = try request.query("device", "limit", "priority", "at", "parts")
-        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: RouterLimits.explainedCandidates)
-        let device = try query.identifier("device", of: IdentifierKinds.Device.self)
-        let accept = try await accept(request, context, device, by: Self.pushSource)
-        let now = try query.time("at") ?? host.now
-        let asked = NotificationView(
-            application: accept.application, device: accept.device, contentID: accept.notification.contentID,
-            priority: try query.priority("priority") ?? accept.notification.priority,
-            payload: accept.notification.payload)
-        let view = NotificationView(asked, answers: await host.answers(about: asked, at: now))
-        let showsParts = try query.flag("parts")
-        let (explained, gate, conditions) = try await host.decide {
-            (engine, work) throws(Problem) -> (Explanation, OnboardingGate?, [ActivationConditions?]) in
-            guard let tenant = engine.tenants[accept.application] else {
-                throw Problem(engine.absence(of: accept.application))
-            }
-            guard !(tenant.application.routing.requiresContentID && accept.lacksContentID) else {
-                throw Problem(.contentIDMissing(accept.application))
-            }
-            let explained = engine.chooser.explain(view, from: tenant, &work, at: now, limit: limit)
-            // Predicates are evaluated when the engine has gone on.
-            let shown = showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
-            let gate = tenant.gate(before: explained.outcome, device: view.device).map { tenant.gate(of: $0.device) }
-            return (explained, gate, shown.map { tenant.sessions[$0.session]?.conditions })
-        }
-        return .json(.ok, ExplanationBody.write(explained, view, heldBy: gate, parts: conditions))
     }
 
     @Sendable func getNotification(
@@ -74,7 +50,27 @@ extension API {
     ) async throws -> Response {
         let notification = try await stored(context, caller)
         let state = await states(of: [notification])[0]
-        return .json(.ok, JSONWriter.object { NotificationBody.write(notification, state, for: caller, to: &$0) })
+        let broadcast = try await notifications(ofBroadcastWith: notification, caller)
+        return .json(
+            .ok,
+            JSONWriter.object {
+                NotificationBody.write(notification, state, for: caller, broadcast: broadcast, to: &$0)
+            })
+    }
+
+    /// The notifications of the same broadcast, in their order; none if the notification is of no broadcast.
+    private func notifications(
+        ofBroadcastWith notification: StoredNotification, _ caller: Caller
+    ) async throws -> [(StoredNotification, NotificationState)] {
+        guard let first = notification.broadcast, notification.replayOf == nil else { return [] }
+        let filter = NotificationFilter(
+            application: notification.application,
+            broadcast: BroadcastPlace(first, near: notification.sequence))
+        let found = try await reading(for: caller) {
+            try $0.notifications(matching: filter, limit: RouterLimits.broadcastSessions)
+        }
+        let all = Array(found.reversed())
+        return Array(zip(all, await states(of: all)))
     }
 
     /// The notification that the path names, if the caller may see it.
@@ -109,7 +105,7 @@ extension API {
             throw Problem(.conflict, "notification-not-settled", "The notification \(earlier.id) is still on its way.")
         }
         guard earlier.event == nil else {
-            throw Problem(.conflict, "not-a-notification", "What has happened to a session does not happen again.")
+            throw Problem(.conflict, "not-a-notification", "An event of a session cannot be sent again.")
         }
         let keys = try request.idempotencyKey().map { ["replay:\(earlier.id):\($0)"] } ?? []
         let reply = try await host.accepting(from: request.trace) { trace in
@@ -135,8 +131,7 @@ extension API {
         var shown = Array(zip(page, await states(of: page)))
         let cursor = found.count > limit ? shown.last.map { Cursor.write(String($0.0.sequence.value)) } : nil
         if let wanted = filter.inFlight { shown.removeAll { ($0.1 == .inFlight) != wanted } }
-        return .json(
-            .ok,
+        let body = try await readers.write(shown.count, for: caller.application) { [shown] in
             JSONWriter.object { body in
                 body.array("notifications") { array in
                     for (notification, state) in shown {
@@ -144,10 +139,12 @@ extension API {
                     }
                 }
                 body.field("cursor", cursor)
-            })
+            }
+        }
+        return .json(.ok, body)
     }
 
-    private func accept(
+    func accept(
         _ request: Request, _ context: RouterdContext, _ device: DeviceID?, by source: any PayloadSource
     ) async throws -> AcceptRequest {
         let application = try context.application()

@@ -90,7 +90,10 @@ extension API {
                 .sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
         }
         let keys = Page(of: named, after: after, limit: limit, key: \.text)
-        let statuses = await host.read { engine in keys.elements.map { engine.lanes.status(of: $0.key) } }
+        let statuses = await host.read { engine in
+            let lanes = engine.lanes
+            return keys.elements.map { lanes.status(of: $0.key) }
+        }
         return .json(
             .ok,
             JSONWriter.object { body in
@@ -135,7 +138,7 @@ extension API {
         lane.field("oldestReceivedAt", status.oldestReceivedAt)
         lane.field("attempts", status.attempts)
         lane.field("nextAttemptAt", status.nextAttemptAt)
-        lane.field("disabled", status.disabled?.rawValue)
+        lane.field("disabled", status.disabled?.name)
         lane.field("waitsFor", status.waitsFor.map(word))
         lane.object("breaker") { breaker in
             breaker.field("state", status.breaker.phase.rawValue)

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Plugins
 import Router
 import RouterPlugin
 
@@ -9,32 +10,28 @@ extension API {
     @Sendable func createPasscode(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        _ = try request.query()
-        var body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .creation, in: try context.application(),
-            by: caller)
+        var body = try await body(of: request, context, by: caller, for: .creation)
         let (passcode, confirmation) = (try body.passcode("passcode"), try body.passcode("confirmation"))
         let deviceKey = try body.deviceKey()
         try body.finish()
-        try await check(passcode, confirmation, by: body.speaker)
+        let languages = request.languages()
+        try await check(passcode, confirmation, by: body.speaker, in: languages)
         let hash = try await hasher.inTurn(of: context.application()) { try await $0.hash(passcode) }
-        return .json(.created, try await gate(after: .create(hash, deviceKey: deviceKey), by: body.speaker))
+        return .json(
+            .created, try await gate(after: .create(hash, deviceKey: deviceKey), by: body.speaker, in: languages))
     }
 
     @Sendable func inputPasscode(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        _ = try request.query()
-        var body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application(),
-            by: caller)
+        var body = try await body(of: request, context, by: caller, for: .input)
         let passcode = try body.passcode("passcode")
         try body.finish()
-        let speaker = body.speaker
+        let (speaker, languages) = (body.speaker, request.languages())
         let answer = try await hasher.inTurn(of: context.application()) { turn in
             let trial = try await begin(by: speaker)
             let verdict = try await turn.verify(passcode, against: trial.hash)
-            return try await gate(after: .finish(trial, verdict, choosing: nil), by: speaker)
+            return try await gate(after: .finish(trial, verdict, choosing: nil), by: speaker, in: languages)
         }
         return .json(.ok, answer)
     }
@@ -42,20 +39,23 @@ extension API {
     @Sendable func changePasscode(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        _ = try request.query()
-        var body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .change, in: try context.application(),
-            by: caller)
+        var body = try await body(of: request, context, by: caller, for: .change)
         let passcode = try body.passcode("passcode")
         let (chosen, confirmation) = (try body.passcode("newPasscode"), try body.passcode("confirmation"))
         try body.finish()
-        let speaker = body.speaker
-        try await check(chosen, confirmation, by: speaker)
+        let (speaker, languages) = (body.speaker, request.languages())
+        let prompts = try await check(chosen, confirmation, by: speaker, in: languages).prompts
+        // A passcode that has expired would be used on.
+        guard chosen != passcode else {
+            throw Problem(
+                .unprocessableContent, "passcode-unchanged", prompts.text(of: .passcodeUnchanged, in: languages),
+                pointer: "/newPasscode")
+        }
         let answer = try await hasher.inTurn(of: context.application()) { turn in
             let trial = try await begin(by: speaker)
             let verdict = try await turn.verify(passcode, against: trial.hash)
             let hash = verdict.isRight ? try await turn.hash(chosen) : nil
-            return try await gate(after: .finish(trial, verdict, choosing: hash), by: speaker)
+            return try await gate(after: .finish(trial, verdict, choosing: hash), by: speaker, in: languages)
         }
         return .json(.ok, answer)
     }
@@ -63,12 +63,11 @@ extension API {
     @Sendable func challengeDevice(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        _ = try request.query()
-        let body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application(),
-            by: caller)
+        var body = try await body(of: request, context, by: caller, for: .input)
+        let isForProof = try body.flag("proof")
         try body.finish()
-        let step = PasscodeRequest.Step.challenge(nonce: DeviceKeyReader.nonce())
+        let nonce = DeviceKeyReader.nonce()
+        let step: PasscodeRequest.Step = isForProof ? .challengeForProof(nonce: nonce) : .challenge(nonce: nonce)
         guard case (.challenge(let challenge), _) = try await perform(step, by: body.speaker) else {
             throw Problem.unexpectedReply
         }
@@ -83,10 +82,7 @@ extension API {
     @Sendable func answerChallenge(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        _ = try request.query()
-        var body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application(),
-            by: caller)
+        var body = try await body(of: request, context, by: caller, for: .input)
         let (text, signature) = (try body.text("challenge"), try body.text("signature"))
         try body.finish()
         let speaker = body.speaker
@@ -95,14 +91,58 @@ extension API {
         }.mapError(Problem.init).get()
         // Without a device key the engine refuses the request.
         let isRight = key.map { DeviceKeyReader.isSigned(text, by: signature, with: $0) } ?? false
-        return .json(.ok, try await gate(after: .answer(text, by: key, isRight: isRight), by: speaker))
+        let step = PasscodeRequest.Step.answer(text, by: key, isRight: isRight)
+        return .json(.ok, try await gate(after: step, by: speaker, in: request.languages()))
+    }
+
+    /// Unlocks by a token of an issuer that the application trusts. The signature is verified here, and everything else is
+    /// decided by the engine; the token goes no further.
+    @Sendable func proveByToken(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        var body = try await body(of: request, context, by: caller, for: .input)
+        let text = try body.text("token")
+        try body.finish()
+        let speaker = body.speaker
+        let issuers = try await place(of: speaker).place.issuers
+        guard !issuers.isEmpty else { throw Problem(PasscodeLock.Refusal.proofsNotAllowed) }
+        guard let token = SignedToken(text, atMost: RouterLimits.proofTokenBytes) else {
+            throw Problem.invalidProof(.unreadable)
+        }
+        let claims: ProofClaims
+        do { claims = try ProofClaims(token) } catch { throw Problem.invalidProof(error) }
+        // Without a key that has signed it the engine refuses the token.
+        let key = try? claims.key(among: issuers)
+        let step = PasscodeRequest.Step.prove(
+            claims, verifiedWith: key.flatMap { token.isSigned(by: $0) ? $0 : nil })
+        return .json(.ok, try await gate(after: step, by: speaker, in: request.languages()))
+    }
+
+    /// Gives an application in use another key of its device, or takes that away. The key stands in for the passcode, so the
+    /// passcode is typed.
+    @Sendable func putDeviceKey(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        var body = try await body(of: request, context, by: caller, for: .deviceKey)
+        let (passcode, key) = (try body.passcode("passcode"), try body.nullableDeviceKey())
+        try body.finish()
+        let (speaker, languages) = (body.speaker, request.languages())
+        let policy = try await place(of: speaker).place.policy
+        guard key == nil || policy.allowsBiometrics else { throw Problem(PasscodeLock.Refusal.biometricsNotAllowed) }
+        let answer = try await hasher.inTurn(of: context.application()) { turn in
+            let trial = try await begin(by: speaker)
+            let verdict = try await turn.verify(passcode, against: trial.hash)
+            return try await gate(after: .exchangeKey(trial, verdict, key), by: speaker, in: languages)
+        }
+        return .json(.ok, answer)
     }
 
     @Sendable func getPasscode(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         let id = try context.application()
-        let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
+        let query = try request.query("device", "language")
+        let device = try query.identifier("device", of: IdentifierKinds.Device.self)
         try caller.expect(device)
         let key = GateKey(application: id, device: device)
         let found = await host.read { engine in
@@ -110,7 +150,12 @@ extension API {
         }
         guard let application = found.application else { throw Problem(.unknownApplication(id)) }
         guard let policy = application.gates.passcode else { throw Problem(PasscodeLock.Refusal.off) }
-        return .json(.ok, PasscodeStatusBody.write(found.lock, under: policy, at: host.now))
+        let languages = request.languages(query["language"])
+        return .json(
+            .ok,
+            PasscodeStatusBody.write(
+                found.lock, under: policy, of: application.gates.issuers, at: host.now, application.gates.prompts,
+                in: languages))
     }
 
     /// The rules that a passcode candidate does not meet. Nothing is counted or kept, and the answer reveals nothing
@@ -126,31 +171,52 @@ extension API {
         }
         guard let policy = application.gates.passcode else { throw Problem(PasscodeLock.Refusal.off) }
         let faults = policy.faults(of: passcode, for: id, validators: plugins.passcodeValidators)
-        return .json(.ok, PasscodeStatusBody.write(faults))
+        return .json(.ok, PasscodeStatusBody.write(faults, application.gates.prompts, in: request.languages()))
     }
 
     // MARK: Steps
 
-    /// Checks a chosen passcode: the policy first, then the second entry.
+    /// The body of a session's request about a passcode, whose members are still to be read.
+    private func body(
+        of request: Request, _ context: RouterdContext, by caller: Caller, for purpose: PasscodeRequest.Purpose
+    ) async throws -> PasscodeBody {
+        _ = try request.query()
+        return try PasscodeBody(
+            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: purpose, in: try context.application(),
+            by: caller)
+    }
+
+    /// Checks a chosen passcode: the policy first, then the second entry. Returns the gate where it is chosen.
+    @discardableResult
     private func check(
-        _ passcode: Passcode, _ confirmation: Passcode, by speaker: PasscodeRequest.Speaker
-    ) async throws(Problem) {
-        let found = await host.read { engine in
-            Result { () throws(Refusal) in
-                let place = try engine.passcodePlace(of: speaker)
-                return (policy: place.policy, tries: engine.passcodeLock(place.key).tries)
-            }
-        }
-        let place = try found.mapError(Problem.init).get()
+        _ passcode: Passcode, _ confirmation: Passcode, by speaker: PasscodeRequest.Speaker, in languages: [String]
+    ) async throws(Problem) -> PasscodePlace {
+        let (place, tries) = try await place(of: speaker)
         do {
             try place.policy.check(
                 passcode, for: speaker.session.application, validators: plugins.passcodeValidators)
         } catch {
-            throw Problem(error)
+            throw Problem(error, place.prompts, in: languages)
         }
         guard passcode == confirmation else {
-            throw .failedToMatch(triesRemaining: place.policy.triesRemaining(after: place.tries))
+            throw .failedToMatch(
+                triesRemaining: place.policy.triesRemaining(after: tries),
+                place.prompts.text(of: .failedToMatch, in: languages))
         }
+        return place
+    }
+
+    /// The gate at which a session may speak of passcodes, and the tries that were made there.
+    private func place(
+        of speaker: PasscodeRequest.Speaker
+    ) async throws(Problem) -> (place: PasscodePlace, tries: Int) {
+        let found = await host.read { engine in
+            Result { () throws(Refusal) in
+                let place = try engine.passcodePlace(of: speaker)
+                return (place: place, tries: engine.passcodeLock(place.key).tries)
+            }
+        }
+        return try found.mapError(Problem.init).get()
     }
 
     /// Counts a try; it is durable when this returns.
@@ -161,15 +227,19 @@ extension API {
 
     /// The gate after a step that has admitted a person, or has changed the passcode or the device key.
     private func gate(
-        after step: PasscodeRequest.Step, by speaker: PasscodeRequest.Speaker
+        after step: PasscodeRequest.Step, by speaker: PasscodeRequest.Speaker, in languages: [String]
     ) async throws(Problem) -> [UInt8] {
         let (result, gate) = try await perform(step, by: speaker)
         switch result {
-        case .created, .outcome(.right), .answered(true): break
-        case .outcome(.wrong(let left)): throw .invalidPasscode(triesRemaining: left)
+        case .created, .outcome(.right), .answered(true), .proof(.success): break
+        case .outcome(.wrong(let left)):
+            let prompts = await host.read { $0.tenants[speaker.session.application]?.application.gates.prompts }
+            throw .invalidPasscode(
+                triesRemaining: left, (prompts ?? PromptTexts()).text(of: .invalidPasscode, in: languages))
         case .outcome(.exhausted): throw Problem(PasscodeLock.Refusal.exhausted)
         case .outcome(.expired): throw Problem(PasscodeLock.Refusal.expired)
         case .answered(false): throw .invalidSignature
+        case .proof(.failure(let fault)): throw .invalidProof(fault)
         case .trial, .challenge: throw .unexpectedReply
         }
         let held = await host.read { $0.heldCount(behind: gate.key) }

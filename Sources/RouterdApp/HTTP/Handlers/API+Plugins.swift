@@ -10,13 +10,13 @@ extension API {
         try caller.expectAllApplications("The list of plugins")
         var remote: [PluginID: RemoteRuleStatus] = [:]
         for member in host.desk?.members ?? [] { remote[member.rule.id] = await member.transport.status() }
-        let rules = await host.read { $0.chooser.rules.map(\.id) }
+        let rules = await host.read { $0.chooser.rules.map { (id: $0.id, rung: $0.rung) } }
         return .json(
             .ok,
             JSONWriter.object { body in
                 body.array("plugins") { list in
                     for rule in rules {
-                        list.object { Self.write(rule, "rule", remote[rule], to: &$0) }
+                        list.object { Self.write(rule.id, "rule", rung: rule.rung, remote[rule.id], to: &$0) }
                     }
                     for validator in plugins.passcodeValidators {
                         list.object { Self.write(validator.id, "validator", nil, to: &$0) }
@@ -44,11 +44,12 @@ extension API {
     }
 
     private static func write(
-        _ id: PluginID, _ kind: String, _ status: RemoteRuleStatus?, to plugin: inout JSONObjectWriter
+        _ id: PluginID, _ kind: String, rung: String = "compiled", _ status: RemoteRuleStatus?,
+        to plugin: inout JSONObjectWriter
     ) {
         plugin.field("id", id)
         plugin.field("kind", kind)
-        plugin.field("rung", status?.rung ?? "compiled")
+        plugin.field("rung", status?.rung ?? rung)
         plugin.field("state", status?.state ?? "ready")
         guard let status else { return }
         plugin.field("version", status.version)
@@ -75,5 +76,13 @@ extension API {
                 latency.field(name, (found?[place]).map { Int($0) / 1000 })
             }
         }
+    }
+}
+
+extension RoutingRule {
+    /// The rung of a rule that runs in the daemon.
+    fileprivate var rung: String {
+        let rule: any RoutingRule = (self as? RuleInstance)?.rule ?? self
+        return rule is DeclaredRule ? "declared" : "compiled"
     }
 }

@@ -29,7 +29,11 @@ extension API {
         let query = try request.query("cursor", "limit")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
-        let replays = await host.read { Array($0.replays.values) }.filter(caller.mayUse).sorted { $0.id < $1.id }
+        let application = caller.application
+        let kept = await host.read { engine in
+            application.map { engine.replaying.all(of: $0) } ?? Array(engine.replays.values)
+        }
+        let replays = kept.filter(caller.mayUse).sorted { $0.id < $1.id }
         let page = Page(of: replays, after: after, limit: limit, key: \.id.text)
         return .json(.ok, page.body("replays") { array, replay in array.object { ReplayBody.write(replay, to: &$0) } })
     }

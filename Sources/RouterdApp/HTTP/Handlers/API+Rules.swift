@@ -74,23 +74,25 @@ extension API {
     @Sendable func evaluateRules(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        let query = try request.query("limit")
-        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: RouterLimits.explainedCandidates)
+        let query = try request.query("limit", "broadcast")
         try caller.expectAllApplications("The trial of rules")
         var reader = try ObjectReader(try await request.json(atMost: DaemonLimits.rulesBytes))
         guard let id = try reader.identifier("application", of: IdentifierKinds.Application.self) else {
             throw reader.missing("application")
         }
         let view = try RuleTest.view(try reader.object("notification"), id)
-        let now = try reader.time("at") ?? host.now
+        let question = DecisionQuestion(
+            view: view, time: try reader.time("at") ?? host.now, limit: try DecisionQuestion.limit(in: query),
+            isBroadcast: try query.flag("broadcast"))
         let rules = try reader.value("rules").map { try Self.rules($0, kinds: ruleSource.kinds) }
         try reader.finish()
-        let explained = try await host.decide { (engine, work) throws(Problem) -> Explanation in
-            guard let tenant = engine.tenants[id] else { throw Problem(.unknownApplication(id)) }
-            let chooser = rules.map { Chooser(rules: $0) } ?? engine.chooser
-            return chooser.explain(view, from: tenant, &work, at: now, limit: limit)
-        }
-        return .json(.ok, ExplanationBody.write(explained, view))
+        let proposed = rules.map { Chooser(rules: $0) }
+        return .json(
+            .ok,
+            try await explanation(of: question) { (engine) throws(Problem) in
+                guard let tenant = engine.tenants[id] else { throw Problem(engine.absence(of: id)) }
+                return (tenant, proposed ?? engine.chooser)
+            })
     }
 
     /// Decides about the last notifications under the rules in use and under those of the request, among the sessions that
@@ -104,7 +106,7 @@ extension API {
         let last = try query.limit("last", default: 100, maximum: DaemonLimits.rulesComparedMaximum)
         let proposed = Chooser(RuleSet(try await rules(in: request).rules))
         let recorded = try await recorded(for: caller, NotificationFilter(application: application), last)
-        let differences = await differences(of: recorded) { engine, some, work in
+        let differences = try await differences(of: recorded, for: application) { engine, some, work in
             some.compactMap { question in
                 engine.tenants[question.application].flatMap {
                     question.difference(between: engine.chooser, in: $0, and: proposed, in: $0, &work)
@@ -129,17 +131,25 @@ extension API {
 
     /// The differences that a comparison finds, in turns of the engine.
     func differences(
-        of recorded: [RecordedQuestion],
+        of recorded: [RecordedQuestion], for application: ApplicationID?,
         _ compare:
             @escaping @Sendable (Engine, ArraySlice<RecordedQuestion>, inout DecisionWork)
             -> [RecordedQuestion.Difference]
-    ) async -> [RecordedQuestion.Difference] {
+    ) async throws -> [RecordedQuestion.Difference] {
         var differences: [RecordedQuestion.Difference] = []
         for start in stride(from: 0, to: recorded.count, by: DaemonLimits.rulesComparedAtOnce) {
             let some = recorded[start..<min(start + DaemonLimits.rulesComparedAtOnce, recorded.count)]
-            differences += await host.decide { engine, work in compare(engine, some, &work) }
+            differences += try await decide(for: application) { engine, work in compare(engine, some, &work) }
         }
         return differences
+    }
+
+    /// Makes a decision that has no effect, in turns, when the turn of its application has come.
+    func decide<Value: Sendable>(
+        for application: ApplicationID?,
+        _ body: @escaping @Sendable (Engine, inout DecisionWork) throws(Problem) -> Value
+    ) async throws -> Value {
+        try await readers.decide(for: application) { try await host.decide(body) }
     }
 
     /// The rules of a request whose body is a file of rules.
@@ -169,7 +179,8 @@ extension API {
 extension Problem {
     fileprivate static let remoteRulesDiffer = Problem(
         .conflict, "remote-rules-differ",
-        "Rules in processes and behind URLs are started with the daemon: these differ from those in use.")
+        "Rules in processes and behind URLs are started with the daemon: these differ from those in use. Put them into the "
+            + "configuration and restart the daemon; if a request has put rules before, with rulesFrom: configuration.")
 
     /// The faults of rules; none of them is used.
     init(rules faults: ConfigurationFaults) {

@@ -64,8 +64,8 @@ extension API {
         let key = try context.sessionKey()
         try sessionTests.take(
             key.application, perSecond: DaemonLimits.sessionTestsPerSecond, at: context.channel.eventLoop.now)
-        if let absence = await host.absence(of: key.application) { throw Problem(absence) }
-        guard let attempt = await host.test(key) else { throw Problem(.unknownSession(key)) }
+        let attempt: AttemptRecord
+        do { attempt = try await host.test(key) } catch { throw Problem(error) }
         return .json(.ok, JSONWriter.object { NotificationBody.write(attempt, for: caller, to: &$0) })
     }
 
@@ -79,7 +79,9 @@ extension API {
         return .json(.ok, SessionBody.write(session))
     }
 
-    @Sendable func listSessions(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func listSessions(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let id = try context.application()
         let query = try request.query("state", "device", "cursor", "limit")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
@@ -91,11 +93,16 @@ extension API {
             }
             return state
         }
-        let found = try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) {
-            (state == nil || $0.activationState == state) && (device == nil || $0.device == device)
+        let found = try await readers.walk(for: caller.application) {
+            try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) {
+                (state == nil || $0.activationState == state) && (device == nil || $0.device == device)
+            }
         }
         let page = Page(of: found, after: nil, limit: limit, key: \.session.key.session.text)
-        return .json(.ok, page.body("sessions") { $0.raw(SessionBody.write($1.session, screen: $1.screen)) })
+        let body = try await readers.write(page.elements.count, for: caller.application) {
+            page.body("sessions") { $0.raw(SessionBody.write($1.session, screen: $1.screen)) }
+        }
+        return .json(.ok, body)
     }
 
     /// The first sessions behind one that a list shows, in the order of their ids. The engine does other work between two

@@ -111,7 +111,7 @@ extension API {
             at: host.now)
         var trial = SourceTrial(run, of: sample)
         let (now, notifications) = (host.now, trial.notifications)
-        let decided = await host.decide { engine, work in
+        let decided = try await decide(for: source.application) { engine, work in
             notifications.map { outcome -> (decision: Decision?, refusal: Refusal?) in
                 guard let tenant = engine.tenants[source.application] else {
                     return (nil, .unknownApplication(source.application))

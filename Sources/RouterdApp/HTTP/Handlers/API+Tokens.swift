@@ -60,13 +60,14 @@ extension API {
 }
 
 extension Caller {
-    /// A page registers itself as a receiver that connects out, on the device of its token. Where else deliveries go, and
-    /// which observers hear of them, is for keys.
+    /// A page registers itself as a receiver that connects out, on the device of its token. Where else deliveries go,
+    /// which observers hear of them, and which sessions observe, is for keys.
     func expectOwn(_ draft: SessionDraft) throws(Problem) {
         guard token != nil else { return }
         try expect(draft.device)
         try expectStream(draft.endpoint?.url)
         try expectNoObservers(draft.observers.isEmpty)
+        try expectScene(draft.role)
     }
 
     func expectOwn(_ patch: SessionPatch) throws(Problem) {
@@ -78,6 +79,14 @@ extension Caller {
         }
         try expectStream(patch.endpoint?.value?.url)
         try expectNoObservers(patch.observers == nil)
+        try expectScene(patch.role)
+    }
+
+    /// A session that observes is sent the events of all others.
+    private func expectScene(_ role: String?) throws(Problem) {
+        guard let role, role == SceneRole.observer else { return }
+        throw Problem(
+            .forbidden, "scope-missing", "The token of a session does not let it observe others.", pointer: "/role")
     }
 
     private func expectStream(_ url: String?) throws(Problem) {

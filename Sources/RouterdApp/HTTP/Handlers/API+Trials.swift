@@ -10,10 +10,8 @@ extension API {
     @Sendable func tryConditions(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        let query = try request.query("limit", "last", "parts")
-        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: RouterLimits.explainedCandidates)
+        let query = try request.query("limit", "last", "parts", "broadcast")
         let last = try query.limit("last", default: 0, maximum: DaemonLimits.rulesComparedMaximum)
-        let showsParts = try query.flag("parts")
         let key = try context.sessionKey()
         var reader = try ObjectReader(try await request.json())
         guard let conditions = try reader.object("activationConditions") else {
@@ -22,19 +20,19 @@ extension API {
         var patch = SessionPatch()
         try ConditionsBody.readPatch(conditions, into: &patch)
         let asked = try RuleTest.view(try reader.object("notification"), key.application)
-        let now = try reader.time("at") ?? host.now
+        var question = DecisionQuestion(
+            view: asked, time: try reader.time("at") ?? host.now, limit: try DecisionQuestion.limit(in: query),
+            showsParts: try query.flag("parts"), isBroadcast: try query.flag("broadcast"))
         try reader.finish()
         let trial = ConditionsTrial(key: key, patch: patch)
-        let view = NotificationView(asked, answers: await host.answers(about: asked, at: now))
         let (current, proposed) = try await host.read { (engine) throws(Problem) in try trial.tenants(of: engine) }
-        let (explained, parts) = await host.decide { engine, work -> (Explanation, [ActivationConditions?]) in
-            let explained = engine.chooser.explain(view, from: proposed, &work, at: now, limit: limit)
-            let shown = showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
-            return (explained, shown.map { proposed.sessions[$0.session]?.conditions })
-        }
+        question.use(
+            await host.answers(
+                about: asked, isBroadcast: question.isBroadcast, among: proposed, at: question.time))
+        let explanation = try await explanation(of: question) { engine in (proposed, engine.chooser) }
         let filter = NotificationFilter(application: key.application)
         let recorded = last > 0 ? try await recorded(for: caller, filter, last) : []
-        let differences = await differences(of: recorded) { engine, some, work in
+        let differences = try await differences(of: recorded, for: key.application) { engine, some, work in
             some.compactMap {
                 $0.difference(between: engine.chooser, in: current, and: engine.chooser, in: proposed, &work)
             }
@@ -42,7 +40,7 @@ extension API {
         return .json(
             .ok,
             JSONWriter.object { body in
-                body.raw("explanation", ExplanationBody.write(explained, view, parts: parts))
+                body.raw("explanation", explanation)
                 RecordedQuestion.write(differences, compared: recorded.count, to: &body)
             })
     }

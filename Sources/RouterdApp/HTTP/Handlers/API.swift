@@ -1,6 +1,7 @@
 import HTTPTypes
 package import Hummingbird
 package import Logging
+import NIOCore
 package import Router
 package import RouterPlugin
 
@@ -13,6 +14,9 @@ package struct API: Sendable {
     package let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
     let accepting = AcceptMeter()
+    /// Slots for reading parts of batches: a tenant's take half of the threads that answer requests.
+    let batches = TenantSlots(
+        slots: max(2, System.coreCount), share: max(1, System.coreCount / 2), waitingLimit: .max)
     let sourceRuns: SourceRuns
     let passcodeChecks = SharedRates<ApplicationID>()
     let sessionTests = SharedRates<ApplicationID>()
@@ -90,7 +94,8 @@ package struct API: Sendable {
     ) throws -> Caller {
         if authenticator.isOpen, let refusal = BrowserGuard.refusal(of: request.head) { throw refusal }
         let caller = try authenticator.caller(
-            authorization: request.headers[.authorization], needing: scope, orToken: takesTokens, at: host.clock.wall)
+            authorization: WebSocketHandshake.authorization(in: request.headers), needing: scope, orToken: takesTokens,
+            at: host.clock.wall)
         // The pages of a key share its rate.
         let key = caller.key ?? caller.token.flatMap(authenticator.issuer)
         if let key, let perSecond = key.requestsPerSecond {

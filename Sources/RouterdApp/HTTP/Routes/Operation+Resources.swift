@@ -53,6 +53,12 @@ extension Operation {
             .other("application/x-ndjson")
         ) { $0.putSessionBatch },
         Operation(
+            .post, "\(applicationPath)/sessions:refresh", .scope(.sessions), "refreshSessions",
+            "Asks all connected scenes but one to bring their content up to date.",
+            body: .optional(.request(["except": .named("SessionId"), "device": .named("DeviceId")])),
+            .accepted(.object(["refreshed": .count]))
+        ) { $0.refreshSessions },
+        Operation(
             .put, sessionPath, .session, "putSession", "Makes a session, or replaces it.",
             body: .json(.named("SessionDraft")), .ok(.named("Session")), .created(.named("Session"))
         ) { $0.putSession },

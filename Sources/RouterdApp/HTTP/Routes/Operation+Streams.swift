@@ -9,8 +9,11 @@ extension Operation {
     static let deliveries: [Operation] = [
         Operation(
             .get, deliveriesPath, .session, "streamDeliveries",
-            "Streams the deliveries of a session, or answers with those that arrive within a time.",
-            query: [Parameter("waitSeconds", .whole(0...DaemonLimits.pollSeconds))],
+            "Streams the deliveries of a session as server-sent events or over a WebSocket, or answers with those that arrive within a time, or with a range of numbers.",
+            query: [
+                Parameter("waitSeconds", .whole(0...DaemonLimits.pollSeconds)), Parameter("after", .count),
+                Parameter("limit", .whole(1...Int64(DaemonLimits.pageMaximum))),
+            ],
             .ok(.named("Deliveries")), .noContent
         ) { $0.streamDeliveries },
         Operation(

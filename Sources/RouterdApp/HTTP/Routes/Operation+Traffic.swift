@@ -6,11 +6,17 @@ import RouterPlugin
 extension Operation {
     private static let notificationPath = "/v1/notifications/{notification}"
 
+    /// Of a notification, or of those of a broadcast.
+    private static let acceptance = JSONSchema.anyOf([
+        .named("Acceptance"), .object(["notifications": .list(of: .named("Acceptance"))]),
+    ])
+
     static let notifications: [Operation] = [
         Operation(
             .post, "\(applicationPath)/notifications", .scope(.ingest), "postNotification",
-            "Takes a push payload, decides on its session, and delivers it.", query: [.device],
-            body: .json(.document), .accepted(.named("Acceptance")), .ok(.named("Acceptance"))
+            "Takes a push payload, decides on its session, and delivers it; or to each session that can have it.",
+            query: [.device, Parameter("broadcast", .flag)], body: .json(.document), .accepted(acceptance),
+            .ok(acceptance)
         ) { $0.postNotification },
         Operation(
             .post, "\(applicationPath)/events", .scope(.ingest), "postEvent",
@@ -28,6 +34,7 @@ extension Operation {
             query: [
                 .device, Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates))),
                 Parameter("priority", .oneOf(["1", "5", "10"])), Parameter("at", .time), Parameter("parts", .flag),
+                Parameter("broadcast", .flag),
             ],
             body: .json(.document), .ok(.named("Explanation"))
         ) { $0.explain },
@@ -37,6 +44,7 @@ extension Operation {
             query: [
                 Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates))),
                 Parameter("last", .whole(1...Int64(DaemonLimits.rulesComparedMaximum))), Parameter("parts", .flag),
+                Parameter("broadcast", .flag),
             ],
             body: .json(.named("ConditionsQuestion")), .ok(.named("ConditionsTrial"))
         ) { $0.tryConditions },
@@ -97,8 +105,9 @@ extension Operation {
                 query: [.device, Parameter("language")], .ok(.named("Gate"))
             ) { $0.getGate },
             Operation(
-                .post, "\(gate)/open", .session, "openGate", "Begins at a gate.",
-                body: .json(.request([:], required: ["session": .named("SessionId")])), .ok(.named("Gate"))
+                .post, "\(gate)/open", .session, "openGate", "Begins at a gate, or shows a session the demo.",
+                body: .json(.request(["demo": .flag], required: ["session": .named("SessionId")])),
+                .ok(.named("Gate"))
             ) { $0.openGate },
             Operation(
                 .post, "\(gate)/progress", .session, "reportProgress", "Reports a step of onboarding.",
@@ -146,7 +155,7 @@ extension Operation {
             ) { $0.lockGates },
             Operation(
                 .get, passcode, .session, "getPasscode", "Shows the facts about a passcode.",
-                query: [.device], .ok(.named("PasscodeStatus"))
+                query: [.device, Parameter("language")], .ok(.named("PasscodeStatus"))
             ) { $0.getPasscode },
             Operation(
                 .post, "\(passcode)/check", .session, "checkPasscode",
@@ -171,13 +180,22 @@ extension Operation {
             ) { $0.changePasscode },
             Operation(
                 .post, "\(passcode)/challenge", .session, "challengeDevice",
-                "Asks for a challenge that the device signs.", body: .json(.passcode([:])),
+                "Asks for a challenge that the device signs, or that a token names.",
+                body: .json(.passcode([:], optional: ["proof": .flag])),
                 .created(.object(["challenge": .text, "expiresAt": .time]))
             ) { $0.challengeDevice },
             Operation(
                 .post, "\(passcode)/answer", .session, "answerChallenge", "Answers a challenge.",
                 body: .json(.passcode(["challenge": .text, "signature": .text])), .ok(.named("Gate"))
             ) { $0.answerChallenge },
+            Operation(
+                .post, "\(passcode)/proof", .session, "proveByToken", "Unlocks by a token of an issuer.",
+                body: .json(.passcode(["token": .text])), .ok(.named("Gate"))
+            ) { $0.proveByToken },
+            Operation(
+                .put, "\(passcode)/key", .session, "putDeviceKey", "Exchanges the key of the device, or removes it.",
+                body: .json(.passcode(["passcode": .text, "deviceKey": .text.orNull])), .ok(.named("Gate"))
+            ) { $0.putDeviceKey },
         ]
     }()
 
@@ -208,7 +226,7 @@ extension Operation {
         ) { $0.getRules },
         Operation(
             .put, "/v1/rules", .scope(.admin), "putRules",
-            "Uses the rules of a file in place of those in use, all of them or none.", body: .other("application/yaml"),
+            "Replaces all rules by the rules of a file, or none of them.", body: .other("application/yaml"),
             .ok(.named("Rules"))
         ) { $0.putRules },
         Operation(
@@ -218,7 +236,9 @@ extension Operation {
         Operation(
             .post, "/v1/rules/evaluate", .scope(.admin), "evaluateRules",
             "Shows the decision about a notification under given rules, or under those in use; nothing changes.",
-            query: [Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates)))],
+            query: [
+                Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates))), Parameter("broadcast", .flag),
+            ],
             body: .json(.named("RuleQuestion")), .ok(.named("Explanation"))
         ) { $0.evaluateRules },
         Operation(

@@ -7,6 +7,13 @@ extension ResourceSchemas {
     private static let changes = JSONSchema.object(
         [:], optional: ["priority": .whole(1...10), "expireSeconds": .count, "headers": .document])
 
+    private static let broadcast = JSONSchema.object(
+        ["id": .text],
+        optional: [
+            "notifications": .list(
+                of: .object(["id": .text, "session": .text.orNull, "state": .notificationState]))
+        ])
+
     static let notifications: [(String, JSONSchema)] = [
         (
             "Decision",
@@ -94,7 +101,13 @@ extension ResourceSchemas {
                                         optional: ["reason": .text, "session": .text, "until": .time.orNull])),
                             ], optional: ["canParts": parts, "prefersParts": parts])),
                 ],
-                optional: ["changes": changes, "gate": .object(["device": .text.orNull, "state": .text])])
+                optional: [
+                    "changes": changes, "gate": .object(["device": .text.orNull, "state": .text]),
+                    "receivers": .list(
+                        of: .object(
+                            ["session": .text, "tier": .text, "state": .notificationState, "reason": .text],
+                            optional: ["heldUntil": .time])),
+                ])
         ),
         (
             "Attempt",
@@ -129,7 +142,7 @@ extension ResourceSchemas {
                 optional: [
                     "session": .text.orNull, "epoch": .count.orNull, "sequence": .count.orNull,
                     "decision": .named("Decision"), "attempts": .list(of: .named("Attempt")), "payload": .anything,
-                    "payloadContentType": .text, "payloadBase64": .text, "headers": .document,
+                    "payloadContentType": .text, "payloadBase64": .text, "headers": .document, "broadcast": broadcast,
                 ])
         ),
         ("ReplayFilter", filter),
@@ -252,12 +265,16 @@ extension ResourceSchemas {
             ),
             (
                 "Deliveries",
-                .object([
-                    "deliveries": .list(
-                        of: .object([
-                            "id": .text, "attempt": .count, "epoch": .count, "envelope": .document,
-                        ]))
-                ])
+                .object(
+                    [
+                        "deliveries": .list(
+                            of: .object(
+                                [:],
+                                optional: [
+                                    "id": .text, "attempt": .count, "sequence": .count, "epoch": .count,
+                                    "state": .text, "envelope": .document,
+                                ]))
+                    ], optional: ["last": .count, "next": .count])
             ),
             (
                 "Status",

@@ -20,7 +20,12 @@ package enum ResourceSchemas {
                     [
                         "secret": .text, "format": .anyOf([.text, .document]),
                         "signingKeys": .list(
-                            of: .request(["notBefore": .time, "notAfter": .time], required: ["secret": .text])),
+                            of: .anyOf([
+                                .request(["notBefore": .time, "notAfter": .time], required: ["secret": .text]),
+                                .request(
+                                    ["publicKey": .text, "notBefore": .time, "notAfter": .time],
+                                    required: ["version": .oneOf(["v1", "v1a"])]),
+                            ])),
                     ], required: ["url": .text]),
                 .request([:], required: ["stream": .flag]),
             ])
@@ -69,7 +74,7 @@ package enum ResourceSchemas {
                 required: ["policy": .oneOf(["block", "park", "skip"])]),
             "lifeCycleEvents": .flag,
         ])
-        let routing = JSONSchema.request(["prefersRequiresCan": .flag, "requireContentId": .flag])
+        let routing = JSONSchema.request(["prefersRequiresCan": .flag, "requireContentId": .flag, "broadcasts": .flag])
         return [
             (
                 "ApplicationDraft",
@@ -77,6 +82,8 @@ package enum ResourceSchemas {
                     "displayName": .text, "manifest": manifest(.named("EndpointDraft")), "routing": routing,
                     "delivery": delivery, "delegate": .named("EndpointDraft"), "observers": .list(of: .text),
                     "gates": .request(["onboarding": .document, "passcode": .named("PasscodePolicy")]),
+                    "id": .named("ApplicationId"), "activationState": .activationState, "currentSession": .text,
+                    "onboardingSession": .text,
                 ])
             ),
             (
@@ -152,7 +159,7 @@ package enum ResourceSchemas {
                     ],
                     optional: [
                         "endpoint": .named("Endpoint"), "observers": .list(of: .text),
-                        "applicationScreen": .oneOf(["app", "onboarding", "screenshot"]),
+                        "applicationScreen": .oneOf(ApplicationScreen.allCases.map(\.rawValue)),
                     ])
             ),
             ("Activation", activation(["session": .named("SessionId"), "role": .text, "device": .named("DeviceId")])),
@@ -183,6 +190,10 @@ package enum ResourceSchemas {
             "minLength": .count, "hasDigit": .flag, "hasUpper": .flag, "hasLower": .flag, "hasSpecial": .flag,
             "isDigitsOnly": .flag, "minUniqueChars": .whole, "retryLimit": .whole, "allowsBiometrics": .flag,
             "noPasscodeRequired": .flag, "lockTimeoutSeconds": .whole, "expirationDays": .count,
+            "issuers": .list(
+                of: .request(
+                    ["anySubject": .flag],
+                    required: ["issuer": .text, "audience": .text, "jwks": .document])),
         ])
         return [
             (
@@ -191,7 +202,7 @@ package enum ResourceSchemas {
                     [
                         "device": .text.orNull,
                         "state": .oneOf([
-                            "notOpened", "onboarding", "restoring", "opened", "locked", "resetting",
+                            "notOpened", "onboarding", "restoring", "opened", "locked", "resetting", "demo",
                         ]),
                         "responsible": .text.orNull, "term": .count, "onboardingId": .text.orNull, "held": .count,
                     ],
@@ -200,7 +211,8 @@ package enum ResourceSchemas {
                         "failure": .object([
                             "session": .text, "reason": .text.orNull, "message": .text.orNull,
                         ]),
-                        "configuration": .document.orNull,
+                        "proof": .object(["issuer": .text, "subject": .text]), "inDemo": .count,
+                        "demoSessions": .list(of: .text), "configuration": .document.orNull,
                         "welcome": .object([
                             "configured": .flag, "demoConfiguration": .text.orNull, "prompts": .document,
                         ]),
@@ -224,8 +236,12 @@ package enum ResourceSchemas {
                 .object(
                     [
                         "device": .text.orNull, "isCreated": .flag, "mustBeChanged": .flag, "hasDeviceKey": .flag,
-                        "triesRemaining": .whole, "policy": .document,
-                    ], optional: ["chosenAt": .time, "notBefore": .time, "locksAt": .time])
+                        "triesRemaining": .whole, "policy": .document, "prompts": .document,
+                    ],
+                    optional: [
+                        "chosenAt": .time, "notBefore": .time, "locksAt": .time,
+                        "issuers": .list(of: .object(["issuer": .text, "audience": .text])),
+                    ])
             ),
             (
                 "PasscodeCheck",

@@ -103,14 +103,14 @@ package struct SessionTokens: Sendable {
         ]
         let bytes = JSONValue.array(claims).serialized()
         let mark = HMAC<SHA256>.authenticationCode(for: Self.context + bytes, using: secret)
-        return "\(SessionToken.prefix)\(Base64URL.text(of: bytes)).\(Base64URL.text(of: Array(mark)))"
+        return "\(SessionToken.prefix)\(Base64URL.encode(bytes)).\(Base64URL.encode(mark))"
     }
 
     /// The token that the text is. The signature is checked before anything else is read, in a time that tells nothing.
     package func token(_ text: String, at now: Timestamp) throws(Fault) -> SessionToken {
         let parts = text.dropFirst(SessionToken.prefix.count).split(separator: ".", omittingEmptySubsequences: false)
-        guard text.hasPrefix(SessionToken.prefix), parts.count == 2, let bytes = Base64URL.bytes(of: parts[0]),
-            let mark = Base64URL.bytes(of: parts[1]),
+        guard text.hasPrefix(SessionToken.prefix), parts.count == 2, let bytes = Base64URL.decode(parts[0].utf8),
+            let mark = Base64URL.decode(parts[1].utf8),
             HMAC<SHA256>.isValidAuthenticationCode(mark, authenticating: Self.context + bytes, using: secret),
             let token = SessionToken(claims: bytes)
         else { throw .unreadable }
@@ -140,16 +140,5 @@ extension SessionToken {
         device = claims[2].asString.map { DeviceID(unchecked: $0) }
         expiresAt = Timestamp(milliseconds: end)
         issuer = claims[4].asString.flatMap { Base64.decode(Substring($0)) }
-    }
-}
-
-/// Base64 for URLs, without padding (RFC 4648, 5).
-private enum Base64URL {
-    static func text(of bytes: [UInt8]) -> String {
-        String(Base64.encode(bytes).compactMap { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0 })
-    }
-
-    static func bytes(of text: Substring) -> [UInt8]? {
-        Base64.decode(Substring(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }))
     }
 }

@@ -252,6 +252,33 @@ struct PasscodeLockTests {
         }
     }
 
+    @Test(arguments: [DeviceKey([5]), nil])
+    func theKeyOfTheDeviceIsExchangedAfterTheRightPasscode(key: DeviceKey?) throws {
+        var lock = try created(deviceKey: DeviceKey([4]))
+        let challenge = try lock.challenge("n", term: 1, under: limited, at: at(0))
+        var trial = try lock.begin(under: limited, at: at(0))
+        #expect(
+            try lock.exchangeKey(key, trial, wrong, term: 1, under: limited, at: at(1)) == .wrong(triesRemaining: 2))
+        #expect(lock.deviceKey == DeviceKey([4]))
+        trial = try lock.begin(under: limited, at: at(1))
+        #expect(try lock.exchangeKey(key, trial, right, term: 1, under: limited, at: at(2)) == .right)
+        #expect(lock.deviceKey == key && lock.challenge == nil && lock.tries == 0)
+        #expect(throws: PasscodeLock.Refusal.self) {
+            try lock.answer(
+                challenge.text, by: DeviceKey([4]), isRight: true, term: 1, under: limited, at: at(3))
+        }
+    }
+
+    @Test func aKeyIsNotTakenWhereThePolicyAllowsNone() throws {
+        var lock = try created()
+        let strict = PasscodePolicy(allowsBiometrics: false)
+        let trial = try lock.begin(under: strict, at: at(0))
+        #expect(throws: PasscodeLock.Refusal.biometricsNotAllowed) {
+            try lock.exchangeKey(DeviceKey([5]), trial, right, term: 1, under: strict, at: at(1))
+        }
+        #expect(try lock.exchangeKey(nil, trial, right, term: 1, under: strict, at: at(1)) == .right)
+    }
+
     @Test func aWrongSignatureUsesUpItsChallenge() throws {
         var lock = try created(deviceKey: DeviceKey([4]))
         let challenge = try lock.challenge("abc", term: 2, under: limited, at: at(0))

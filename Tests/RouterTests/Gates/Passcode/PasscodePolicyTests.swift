@@ -42,8 +42,8 @@ struct PasscodePolicyTests {
         let objection = PasscodeObjection(code: "word", message: "Not that one.")
         #expect(
             policy.faults(of: try Passcode("日"), for: application, validators: validators) == [
-                .tooShort(minimum: 3), .refused(by: id, objection), .noDigit, .noUpper, .noLower, .noSpecial,
-                .tooFewUnique(minimum: 3),
+                .tooShort(minimum: 3), .noDigit, .noUpper, .noLower, .noSpecial, .tooFewUnique(minimum: 3),
+                .refused(by: id, objection),
             ])
         #expect(policy.faults(of: try Passcode("aA1!"), for: application, validators: validators).isEmpty)
         var digits = policy
@@ -113,24 +113,25 @@ struct PasscodePolicyTests {
     @Test func faultsComeInTheOrderOfTheReference() throws {
         let policy = PasscodePolicy(
             minLength: 6, hasDigit: true, hasUpper: true, hasLower: true, hasSpecial: true, minUniqueChars: 6)
-        let first = Refusing(id: PluginID(unchecked: "x.first"), word: "ーーーーーー")
-        let second = Refusing(id: PluginID(unchecked: "x.second"), word: "ーーーーーーー")
+        let first = Refusing(id: PluginID(unchecked: "x.first"), word: "ーーーー?!aA1")
+        let second = Refusing(id: PluginID(unchecked: "x.second"), word: "ーーーー?!aA2")
         let objection = PasscodeObjection(code: "word", message: "Not that one.")
         let steps: [(String, PasscodeFault?)] = [
-            ("ーーーーー", .tooShort(minimum: 6)), ("ーーーーーー", .refused(by: first.id, objection)),
-            ("ーーーーーーー", .refused(by: second.id, objection)), ("ーーーーーーーー", .noDigit), ("ーーーーーーー1", .noUpper),
+            ("ーーーーー", .tooShort(minimum: 6)), ("ーーーーーーーー", .noDigit), ("ーーーーーーー1", .noUpper),
             ("ーーーーーーA1", .noLower), ("ーーーーーaA1", .noSpecial), ("ーーーー!aA1", .tooFewUnique(minimum: 6)),
-            ("ーーーー?!aA1", nil),
+            ("ーーーー?!aA1", .refused(by: first.id, objection)), ("ーーーー?!aA2", .refused(by: second.id, objection)),
+            ("ーーーー?!aA3", nil),
         ]
         for (text, expected) in steps {
             #expect(try fault(text, policy, validators: [first, second]) == expected)
         }
-        // Validators also see digits, and run before them.
+        // Validators see digits too, after all rules of the policy.
         var digits = policy
         digits.isDigitsOnly = true
-        #expect(try fault("ーーーーーー", digits, validators: [first]) == .refused(by: first.id, objection))
-        #expect(try fault("ーーーーーー1", digits, validators: [first]) == .notDigitsOnly)
-        #expect(try fault("1111111", digits, validators: [first]) == .tooFewUnique(minimum: 6))
+        let year = Refusing(id: PluginID(unchecked: "x.year"), word: "123456")
+        #expect(try fault("ーーーーーー1", digits, validators: [year]) == .notDigitsOnly)
+        #expect(try fault("1111111", digits, validators: [year]) == .tooFewUnique(minimum: 6))
+        #expect(try fault("123456", digits, validators: [year]) == .refused(by: year.id, objection))
     }
 
     @Test func everyFaultNamesItsRule() {

@@ -179,6 +179,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head):
             self.exchange?.answer = .begun
+            if exchange.isUpgraded { return context.write(data, promise: promise) }
             self.exchange?.isStream = head.headers.first(name: "content-type") == EventStream.contentType
             // An answer without a length is sent in chunks; without chunks, it ends with the connection.
             let endsWithConnection = !exchange.takesChunks && !head.headers.contains(name: "content-length")
@@ -219,6 +220,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        if let upgrade = event as? WebSocketUpgrade { return self.upgrade(upgrade, promise, context) }
         guard event is AwaitedBody.Wanted else {
             return context.triggerUserOutboundEvent(event, promise: promise)
         }
@@ -229,6 +231,26 @@ final class ConnectionGuard: ChannelDuplexHandler {
         let head = HTTPResponseHead(version: .http1_1, status: .continue)
         context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
         watch(context)
+    }
+
+    /// Only a request of HTTP/1.1 without a body, which has arrived completely, becomes a WebSocket.
+    private func upgrade(
+        _ upgrade: WebSocketUpgrade, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) {
+        guard ending == .notYet, let exchange, exchange.answer == .notYet, exchange.isReceived, exchange.takesChunks,
+            exchange.received == 0
+        else {
+            promise?.fail(ChannelError.operationUnsupported)
+            return
+        }
+        do {
+            try upgrade.install(in: context.pipeline.syncOperations)
+            self.exchange?.isUpgraded = true
+            self.exchange?.isStream = true
+            promise?.succeed()
+        } catch {
+            promise?.fail(error)
+        }
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {

@@ -33,6 +33,8 @@ struct Exchange {
     var answer = Answer.notYet
     /// Whether the answer continues for as long as the client listens: it ends when the client closes its side.
     var isStream = false
+    /// Whether the connection is a WebSocket from the answer on.
+    var isUpgraded = false
 
     init(_ head: HTTPRequestHead, from sender: BodyShares.Sender, keepsAlive: Bool, wireCount: Int) {
         self.sender = sender

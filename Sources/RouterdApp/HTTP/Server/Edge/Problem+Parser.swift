@@ -6,7 +6,8 @@ extension Problem {
     /// request is unknown.
     init(_ error: HTTPParserError) {
         switch error {
-        case .invalidVersion:
+        // The parser pauses at the preface of HTTP/2.
+        case .invalidVersion, .paused:
             self.init(.badRequest, "http-version-not-supported", "This speaks HTTP/1.1 and HTTP/1.0.")
         case .headerOverflow:
             self.init(

@@ -1,1 +1,0 @@
-../../../Examples/third-party-rule/Sources/kiosk-router/ShieldedRoles.swift

@@ -1,0 +1,69 @@
+import Router
+import RouterPlugin
+import RouterdApp
+import StoreSQLite
+import Synchronization
+import Testing
+
+@testable import DaemonTesting
+
+@Suite("Readers of the store and of the engine") struct StoreReadersTests {
+    private static let gallery = ApplicationID(unchecked: "com.example.Gallery")
+    private static let other = ApplicationID(unchecked: "com.example.Other")
+
+    /// Counts tasks that run at a time.
+    private final class Gauge: Sendable {
+        private let counts = Mutex((now: 0, most: 0))
+
+        var most: Int { counts.withLock { $0.most } }
+
+        /// Runs for as long as other tasks take to begin.
+        func run() async {
+            counts.withLock {
+                $0.now += 1
+                $0.most = max($0.most, $0.now)
+            }
+            for _ in 0..<100 { await Task.yield() }
+            counts.withLock { $0.now -= 1 }
+        }
+    }
+
+    @Test("An application has one decision without effect under way, and others have theirs meanwhile")
+    func decisionsInTurn() async throws {
+        let directory = try TemporaryDirectory()
+        let readers = StoreReaders(try SQLiteStore(path: directory.file()))
+        let (gauge, all) = (Gauge(), Gauge())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<64 {
+                let application = number % 2 == 0 ? Self.gallery : Self.other
+                group.addTask {
+                    try await readers.decide(for: application) {
+                        await all.run()
+                        if application == Self.gallery { await gauge.run() }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(gauge.most == 1 && all.most == 2)
+    }
+
+    @Test("Decisions that wait beyond the bound are refused")
+    func bound() async throws {
+        let directory = try TemporaryDirectory()
+        let readers = StoreReaders(try SQLiteStore(path: directory.file()))
+        let refused = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<200 {
+                group.addTask {
+                    do {
+                        try await readers.decide(for: Self.gallery) { for _ in 0..<1000 { await Task.yield() } }
+                        return ""
+                    } catch { return (error as? Problem)?.code ?? "another error" }
+                }
+            }
+            return await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        #expect(refused["too-many-reads", default: 0] > 0)
+        #expect(refused.keys.sorted() == ["", "too-many-reads"])
+    }
+}
