@@ -6,9 +6,9 @@
 //   });
 //
 // `token` is a text, or a function that gives a fresh one for each request. A delivery is acknowledged when `onDelivery`
-// returns; an object that it returns is the answer. An error with `retryAfterSeconds` asks for another attempt at that time.
-// `onSuperseded` is called when another connection takes over, `onEnded` when the session was discarded. The stream is read
-// by fetch, because EventSource sends no Authorization header.
+// returns; an object that it returns is the answer. An error with `retryAfterSeconds` asks for no attempt before.
+// `onSuperseded` is called when another connection takes over, `onEnded` when the session was discarded, `onGap(after)` when
+// numbers are left out: `range(after)` says why. `discard()` ends the session, as on `pagehide`.
 
 const SILENCE = 45_000;  // Three heartbeats.
 
@@ -21,13 +21,12 @@ export class Refused extends Error {
 
 export async function connectScene({
   server = "", application, session, token, conditions, fields = {}, onDelivery, onSuperseded = () => {},
-  onEnded = () => {}, onError = () => {}, signal,
+  onEnded = () => {}, onError = () => {}, onGap = () => {}, signal,
 }) {
   const path = `${server}/v1/applications/${encodeURIComponent(application)}/sessions/${encodeURIComponent(session)}`;
   const stop = new AbortController();
   signal?.addEventListener("abort", () => stop.abort());
 
-  // A function gives a fresh token when the old one has ended.
   const call = async (method, suffix, body, headers = {}) => {
     const secret = typeof token === "function" ? await token() : token;
     const answer = await fetch(path + suffix, {
@@ -35,7 +34,7 @@ export async function connectScene({
       headers: {
         ...(secret && {authorization: `Bearer ${secret}`}), ...(body && {"content-type": "application/json"}), ...headers,
       },
-      body: body && JSON.stringify(body), keepalive: method === "PATCH",
+      body: body && JSON.stringify(body), keepalive: ["PATCH", "DELETE"].includes(method),
     });
     if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
     return answer;
@@ -57,7 +56,10 @@ export async function connectScene({
     });
   };
 
+  let last;
   const settle = async (delivery) => {
+    if (delivery.sequence > last + 1) onGap(last);
+    if (delivery.sequence) last = Math.max(last ?? 0, delivery.sequence);
     let verb = "ack", body;
     try { body = await onDelivery(delivery) ?? undefined; } catch (error) {
       [verb, body] = ["nack", {reason: String(error).slice(0, 500)}];
@@ -123,5 +125,7 @@ export async function connectScene({
       await new Promise((done) => setTimeout(done, Math.random() * Math.min(15_000, 250 * 2 ** failures)));
     }
   })();
-  return {close, report, patch: (change) => call("PATCH", "", change)};
+  const range = async (after) => (await call("GET", `/deliveries?after=${after}`)).json();
+  const discard = () => call("DELETE", "");
+  return {close, discard, report, range, patch: (change) => call("PATCH", "", change)};
 }

@@ -7,7 +7,8 @@
 
 A delivery is acknowledged when the handler returns; a dict that it returns is the answer, as a webhook may give it. A
 handler that raises `Nack` asks for another attempt; any other exception is a refusal without a time. `token` is a text, or
-a function, plain or async, that gives a fresh one for each request.
+a function, plain or async, that gives a fresh one for each request. `Scene.missed` proves by the numbers of deliveries that
+none was lost.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ import random
 import ssl
 from urllib.parse import quote, urlsplit
 
-__all__ = ["Nack", "Refused", "Superseded", "Ended", "Scene", "connect_scene"]
+__all__ = ["Nack", "Refused", "Superseded", "Ended", "Numbers", "Scene", "connect_scene"]
 
 SILENCE_SECONDS = 45  # Three heartbeats.
 
@@ -55,6 +56,29 @@ class Ended(Exception):
     """The session was discarded, or has a URL."""
 
 
+class Numbers:
+    """The numbers of the deliveries that a scene has seen: all up to `through`, and some later ones. They begin with 1, or
+    after the number that is put into `through`, such as the `last` of an earlier run."""
+
+    def __init__(self):
+        self.through, self._later = 0, set()
+
+    def add(self, number):
+        if number > self.through:
+            self._later.add(number)
+        while self.through + 1 in self._later:
+            self.through += 1
+            self._later.remove(self.through)
+
+    def __contains__(self, number):
+        return number <= self.through or number in self._later
+
+    @property
+    def has_gap(self):
+        """Whether a number is left out that is smaller than one that was seen."""
+        return bool(self._later)
+
+
 class Scene:
     """A scene session that is reached by a stream."""
 
@@ -62,6 +86,7 @@ class Scene:
         self.url = urlsplit(server)
         self.path = f"{self.url.path.rstrip('/')}/v1/applications/{quote(application, safe='')}/sessions/{quote(session, safe='')}"
         self.token = token
+        self.numbers = Numbers()
 
     async def put(self, **fields):
         """Registers the session, such as with activationConditions and activationState."""
@@ -116,6 +141,26 @@ class Scene:
         finally:
             writer.close()
 
+    async def range(self, after=0):
+        """The deliveries after a number, whatever has become of them: sequence, state and, if delivered, envelope."""
+        while after is not None:
+            page = await self.call("GET", f"/deliveries?after={after}")
+            for item in page["deliveries"]:
+                yield item
+            after = page.get("next")
+
+    async def missed(self):
+        """Deliveries that were acknowledged, and not by this scene. Numbers whose deliveries have ended otherwise count as
+        seen; those whose deliveries wait are looked at again the next time."""
+        missed = []
+        async for item in self.range(self.numbers.through):
+            if item["state"] in ("waiting", "held") or item["sequence"] in self.numbers:
+                continue
+            if item["state"] == "delivered":
+                missed.append(item)
+            self.numbers.add(item["sequence"])
+        return missed
+
     async def run(self, handler, *, attempts=None):
         """Handles deliveries, one after another; connects again after a random wait of up to 15 s."""
         failures = 0
@@ -141,6 +186,8 @@ class Scene:
         except Exception as error:  # The lane goes on by its schedule.
             return await self.nack(delivery, f"{type(error).__name__}: {error}"[:500])
         await self.ack(delivery, answer)
+        if sequence := delivery.get("sequence"):
+            self.numbers.add(sequence)
 
     async def call(self, method, path, body=None, content_type="application/json", headers=None):
         reader, writer = await self._send(method, path, body, "application/json", content_type, headers)

@@ -9,6 +9,12 @@ let package = Package(
             name: "kiosk-router",
             dependencies: [
                 .product(name: "RouterdApp", package: "routerd"), .product(name: "RouterPlugin", package: "routerd"),
-            ])
+            ]),
+        .testTarget(
+            name: "kiosk-routerTests",
+            dependencies: [
+                "kiosk-router", .product(name: "RouterPlugin", package: "routerd"),
+                .product(name: "RouterTesting", package: "routerd"),
+            ]),
     ]
 )

@@ -1,4 +1,4 @@
-"""A command-line agent as a scene session: prints the notifications that no window prefers to show."""
+"""A command-line agent as a scene session: prints the notifications whose content id contains `agent/`."""
 
 import asyncio
 import sys
@@ -14,5 +14,5 @@ async def show(delivery):
 
 
 server = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
-conditions = {"preferring": ["agent/*"]}
+conditions = {"allowing": ["agent/"], "preferring": ["agent/"]}
 asyncio.run(connect_scene(server, "com.example.Windows", "agent", show, activationConditions=conditions))

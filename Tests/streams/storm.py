@@ -2,8 +2,8 @@
 
     python3 Tests/streams/storm.py .build/debug/routerd --kills 50 --receivers 64
 
-At the end nothing accepted is lost, each receiver has seen its notifications in order, and a delivery came again only
-where its acknowledgement had not been answered by 204.
+At the end nothing accepted is lost, each receiver has seen its notifications in order, a delivery came again only where its
+acknowledgement had not been answered by 204, and the numbers of each session have no gap.
 """
 
 import argparse
@@ -50,15 +50,18 @@ class Daemon:
 
 
 class Receiver:
-    """Keeps what it has seen, and for which deliveries an acknowledgement was answered."""
+    """Keeps the deliveries that it has seen, and those whose acknowledgement was answered."""
 
     def __init__(self, daemon, number, generator):
         self.name, self.generator = f"r{number}", generator
         self.scene = Scene(daemon.url, APPLICATION, self.name)
         self.first, self.known, self.answered, self.faults, self.repeats = [], set(), set(), [], 0
+        self.numbers = {}
 
     async def handle(self, delivery):
         number = delivery["envelope"]["data"]["payload"]["n"]
+        if self.numbers.setdefault(number, delivery.get("sequence")) != delivery.get("sequence"):
+            self.faults.append(f"{self.name}: {number} has another number than before")
         if delivery["id"] in self.answered:
             self.faults.append(f"{self.name}: {number} came again after its acknowledgement")
         if number in self.known:
@@ -68,6 +71,19 @@ class Receiver:
             self.first.append(number)
         if self.generator.random() < 0.05:
             raise Nack("not now", 0)
+
+    async def compare(self):
+        """Finds numbers that are left out, or that the daemon gives to other deliveries than it did."""
+        for _ in range(100):
+            items = [item async for item in self.scene.range()]
+            if all(item["state"] == "delivered" for item in items):
+                break
+            await asyncio.sleep(0.1)
+        if [item["sequence"] for item in items] != list(range(1, len(items) + 1)):
+            yield f"{self.name}: numbers are left out: {[item['sequence'] for item in items]}"
+        kept = {item["envelope"]["data"]["payload"]["n"]: item["sequence"] for item in items if "envelope" in item}
+        if kept != self.numbers:
+            yield f"{self.name}: other numbers: {kept} and {self.numbers}"
 
     async def run(self):
         scene = self.scene
@@ -160,6 +176,8 @@ async def main():
                 await asyncio.sleep(0.1)
             else:
                 faults.append(f"{receiver.name}: {one} is {found['state']}")
+    for receiver in receivers:
+        faults += [fault async for fault in receiver.compare()]
     for task in tasks:
         task.cancel()
     await daemon.kill()
