@@ -279,7 +279,7 @@ class VerdictTests(unittest.TestCase):
 
     def test_who_cannot_have_a_slot_is_not_late(self) -> None:
         def case(others: list[tuple[str, float]], began: float = 26.0) -> History:
-            """One that is due at 1.1 s, while others have attempts of 12 s."""
+            """A notification that is due at 1.1 s, while others have attempts of 12 s."""
             keys = [f"{lane}{place}" for place, (lane, _) in enumerate(others)]
             made = history(
                 [submission("a", 1)] + [submission(key, at - 0.1, lane) for key, (lane, at) in zip(keys, others)],

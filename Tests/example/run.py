@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Builds the package Examples/third-party-rule and checks that its daemon asks the rule of the package.
+"""Makes a project by `routerd plugin new --language swift`, runs its tests, and checks that its daemon asks its rule.
 
 Usage: Tests/example/run.py
 
-The package is built into .build, the scratch path of the main package, so that the modules of routerd and of its
-dependencies are compiled once for both. The main package's build stays valid: `swift build` after this script compiles
-nothing. The versions of the dependencies are those of the main package. The daemon and all requests are in a network
-namespace of their own, where no other address can be reached.
+The project is the package Examples/third-party-rule, but for the path of routerd's package; `NewPluginTests` compares them. It
+is built into .build, the scratch path of the main package, so that the modules of routerd and of its dependencies are
+compiled once for both. The main package's build stays valid: `make build-tests` after this script compiles nothing. The
+versions of the dependencies are those of the main package. The daemon and all requests are in a network namespace of their
+own, where no other address can be reached.
 """
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,26 +18,43 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "Examples/third-party-rule"
+ROUTERD = ROOT / ".build/debug/routerd"
 BINARY = ROOT / ".build/debug/kiosk-router"
 RULE = "com.example.rule.shielded-roles"
 MAXIMUM_LINES = 60
+# The plan of the package that was built last in the folder, which SwiftPM takes for that of the next one.
+PLANS = [ROOT / ".build" / name for name in ("debug.yaml", "plugin-tools.yaml", "debug/description.json")]
 sys.path.insert(0, str(ROOT / "Tests/support_py"))
 
 from daemon import Daemon  # noqa: E402
 from walkthrough import Failure, enter_namespace, require  # noqa: E402
 
 
-def build() -> None:
-    lines = sum(len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.swift") if ".build" not in path.parts)
-    require(lines <= MAXIMUM_LINES, f"the example has at most {MAXIMUM_LINES} lines of Swift: it has {lines}")
-    if (ROOT / "Package.resolved").exists():
-        shutil.copyfile(ROOT / "Package.resolved", PACKAGE / "Package.resolved")
+def make(project: Path) -> None:
+    """The example as an author makes it."""
     subprocess.run(
-        [
-            ROOT / "Scripts/build.py", "--explicit-target-dependency-import-check", "error", "--package-path", PACKAGE,
-            "--scratch-path", ROOT / ".build", "--product", "kiosk-router",
-        ], cwd=ROOT, check=True)
+        [ROUTERD, "plugin", "new", project, "--language", "swift", "--routerd", ROOT], check=True, stdout=subprocess.PIPE)
+    sources = [path for path in project.rglob("*.swift") if "Tests" not in path.parts]
+    lines = sum(len(path.read_text().splitlines()) for path in sources)
+    require(lines <= MAXIMUM_LINES, f"a new project has at most {MAXIMUM_LINES} lines of Swift: it has {lines}")
+
+
+def forget_plans() -> None:
+    for plan in PLANS:
+        plan.unlink(missing_ok=True)
+
+
+def build_and_test(project: Path) -> None:
+    place = ["--package-path", project, "--scratch-path", ROOT / ".build"]
+    subprocess.run(
+        [ROOT / "Scripts/build.py", "--explicit-target-dependency-import-check", "error", *place, "--build-tests"],
+        cwd=ROOT, check=True)
+    swift = os.environ.get("SWIFT", "swift")
+    done = subprocess.run(
+        [swift, "test", "--skip-build", "--no-color-diagnostics", *place], cwd=ROOT, capture_output=True, text=True,
+        check=False)
+    require(done.returncode == 0, f"the tests of a new project pass: {done.stdout}{done.stderr}")
+    require("2 tests in 1 suite passed" in done.stdout, f"a new project has two tests: {done.stdout}")
 
 
 def command(*arguments: str, status: int = 0) -> str:
@@ -48,14 +65,14 @@ def command(*arguments: str, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def check_commands(folder: Path) -> None:
+def check_commands(project: Path, folder: Path) -> None:
     manifest = json.loads(command("plugins", "show", RULE, "--json"))
     require(manifest["kind"] == "rule" and manifest["version"] == "1.0.0", f"the manifest is the rule's: {manifest}")
     require([field["name"] for field in manifest["fields"]] == ["roles", "belowPriority"], "the fields are the rule's")
     verdict = command("plugin", "check", "--plugin", RULE, "--settings", '{"roles": ["kiosk"]}', "--markdown")
-    require(verdict in (PACKAGE / "README.md").read_text(), f"the README shows the verdict of the rule: {verdict}")
+    require(verdict in (project / "README.md").read_text(), f"the README shows the verdict of the rule: {verdict}")
     require("routerd.rule.quiet-hours" in command("plugins"), "the built-in plugins are listed too")
-    require("valid" in command("check", "--config", str(PACKAGE / "routerd.yaml")), "the configuration is valid")
+    require("valid" in command("check", "--config", str(project / "routerd.yaml")), "the configuration is valid")
     faulty = folder / "faulty.yaml"
     faulty.write_text(f"rules:\n  - id: {RULE}\n    roles: kiosk\n    floor: background\n")
     faults = command("check", "--config", str(faulty), status=1)
@@ -87,17 +104,23 @@ def check_rule(daemon: Daemon) -> None:
 
 def main() -> int:
     try:
-        build()
-        enter_namespace("example", "port 8080")
         with tempfile.TemporaryDirectory(prefix="example-") as name:
             folder = Path(name)
-            check_commands(folder)
-            with Daemon(BINARY, folder, config=PACKAGE / "routerd.yaml") as daemon:
+            project = folder / "kiosk-router"
+            make(project)
+            forget_plans()
+            try:
+                build_and_test(project)
+            finally:
+                forget_plans()
+            enter_namespace("example", "port 8080")
+            check_commands(project, folder)
+            with Daemon(BINARY, folder, config=project / "routerd.yaml") as daemon:
                 check_rule(daemon)
     except (Failure, subprocess.CalledProcessError) as failure:
         print(f"example: {failure}", file=sys.stderr)
         return 1
-    print("example: the package is built and its rule decides")
+    print("example: a new project is built, its tests pass, and its rule decides")
     return 0
 
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the commands of README.md and docs/GUIDE.md in order, in fresh folders, and checks what each promises.
+"""Runs the commands of README.md and of pages in docs in order, in fresh folders, and checks the promise of each.
 
-Usage: Tests/readme/run.py [--routerd .build/release/routerd] [--direct] [readme] [guide] [built]
+Usage: Tests/readme/run.py [--routerd .build/release/routerd] [--direct] [readme] [guide] [pages] [built]
 
 | part | runs |
 |---|---|
 | readme | every shell block of README.md from "Five minutes" on |
 | guide | every shell block of the tutorial in docs/GUIDE.md, with the receivers of Examples/receivers |
+| pages | every shell block of the pages in `walks.pages`, but for those that say why they are not played |
 | built | `make run` in a pseudo-terminal, which must compile nothing; only on demand |
 
 Every block follows a comment such as `<!-- check: seven -->`, which names the check of its outcome in `walks`. The daemon
@@ -26,10 +27,11 @@ sys.path.insert(0, str(ROOT / "Tests/support_py"))
 from terminal import Terminal, end_children_at_termination  # noqa: E402
 from walks.front import FrontPage, check_installed  # noqa: E402
 from walks.guide import Guide  # noqa: E402
+from walks.pages import PAGES  # noqa: E402
 from walkthrough import Failure, enter_namespace, require  # noqa: E402
 
-PARTS = ["readme", "guide"]
-# Seconds in which `make run` builds what is not built yet.
+PARTS = ["readme", "guide", "pages"]
+# Seconds in which `make run` builds the missing parts.
 BUILD_SECONDS = 20 * 60
 
 
@@ -52,15 +54,33 @@ def readme(routerd: Path, folder: Path, is_direct: bool) -> int:
         page.stop()
 
 
-def guide(routerd: Path, folder: Path, _: bool) -> int:
+def with_command(routerd: Path, folder: Path) -> dict[str, str]:
+    """The variables of a shell that has the binary as `routerd`."""
     (folder / "bin").mkdir()
     (folder / "bin/routerd").symlink_to(routerd)
+    return variables() | {"PATH": f"{folder}/bin:{os.environ['PATH']}"}
+
+
+def guide(routerd: Path, folder: Path, _: bool) -> int:
     (folder / "Examples").symlink_to(ROOT / "Examples")
-    walk = Guide(folder, variables() | {"PATH": f"{folder}/bin:{os.environ['PATH']}"})
+    walk = Guide(folder, with_command(routerd, folder))
     try:
         return walk.walk("docs/GUIDE.md")
     finally:
         walk.stop()
+
+
+def pages(routerd: Path, folder: Path, _: bool) -> int:
+    passed = 0
+    for document, page in PAGES.items():
+        place = folder / Path(document).stem
+        place.mkdir()
+        walk = page(place, with_command(routerd, place))
+        try:
+            passed += walk.walk(document)
+        finally:
+            walk.stop()
+    return passed
 
 
 def built(_: Path, folder: Path, __: bool) -> int:
@@ -76,11 +96,11 @@ def built(_: Path, folder: Path, __: bool) -> int:
 
 
 def main() -> int:
-    parts = {"readme": readme, "guide": guide, "built": built}
+    parts = {"readme": readme, "guide": guide, "pages": pages, "built": built}
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--routerd", type=Path, default=ROOT / ".build/release/routerd", help="the binary")
     parser.add_argument("--direct", action="store_true", help="start the binary itself, and not by `make run`")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(parts)}; {' and '.join(PARTS)} unless told")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(parts)}; {', '.join(PARTS)} unless told")
     given = parser.parse_args()
     if unknown := [part for part in given.parts if part not in parts]:
         parser.error(f"there is no part {unknown[0]}; the parts are: {', '.join(parts)}")

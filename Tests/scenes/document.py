@@ -69,6 +69,8 @@ class Document:
     def __init__(self, path: Path, daemon: Daemon, receiver: Receiver, shell: Shell) -> None:
         self.path, self.receiver, self.shell = path, receiver, shell
         self.text = path.read_text()
+        # The place behind the last webhook that was found, by its type.
+        self.behind: "dict[str, int]" = {}
         self.addresses = {SERVER: daemon.listen, ENDPOINT: f"127.0.0.1:{receiver.server.server_port}"}
 
     def here(self, text: str) -> str:
@@ -86,15 +88,20 @@ class Document:
         self.shell.setup += self.here("\n".join(kept)) + "\n"
 
     def webhook(self, kind: str, pattern: Any) -> Optional[Any]:
-        """The webhook of a type that matches, or the last one of that type, once one matches or the time is over."""
+        """The next webhook of a type that matches, or the last one of that type, once one matches or the time is over.
+
+        The webhooks of a type arrive in the order of the document: one behind the match before, and none twice.
+        """
         end = time.monotonic() + SECONDS
         while True:
             with self.receiver.arrived:
                 found = [webhook.envelope for webhook in self.receiver.webhooks if webhook.envelope["type"] == kind]
-                if match := [envelope for envelope in found if matches(pattern, envelope)]:
-                    return match[-1]
+                for place in range(self.behind.get(kind, 0), len(found)):
+                    if matches(pattern, found[place]):
+                        self.behind[kind] = place + 1
+                        return found[place]
                 if not self.receiver.arrived.wait(max(end - time.monotonic(), 0)) and time.monotonic() > end:
-                    return found[-1] if found else None
+                    return found[-1] if found[self.behind.get(kind, 0):] else None
 
     def check(self, block: "re.Match[str]") -> None:
         if block["type"] is not None:

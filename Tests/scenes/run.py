@@ -18,7 +18,7 @@ import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "Examples/windows-and-gates"
@@ -133,6 +133,52 @@ def check_key(routerd: Path, folder: Path) -> int:
     return 1
 
 
+def check_gate(routerd: Path, folder: Path) -> int:
+    """The session that follows after a reset, and the screen of a scene that connects at the closed and the open gate."""
+    with Receiver(port=0) as receiver, Daemon(routerd, folder, listen="127.0.0.1:0") as daemon:
+        path = "/v1/applications/com.example.Gate"
+        endpoint = {"url": f"http://127.0.0.1:{receiver.server.server_port}/", "secret": "whsec_" + "A" * 32}
+
+        def call(method: str, place: str, body: Any = None) -> Any:
+            answer = daemon.call(method, path + place, body)
+            require(answer.status < 300, f"{method} {place} is answered: {answer.status} {answer.body!r}")
+            return answer.json
+
+        def told() -> "list[Any]":
+            """The data of each webhook that told the right window to connect."""
+            return [hook.envelope["data"] for hook in receiver.webhooks if hook.envelope["type"] == "scene.willConnect"]
+
+        def connect() -> Any:
+            """The data that the right window is told when it connects again."""
+            call("POST", "/sessions/right/disconnect")
+            count = len(told())
+            call("PATCH", "/sessions/right", {"activationState": "background"})
+            with receiver.arrived:
+                receiver.arrived.wait_for(lambda: len(told()) > count, SECONDS)
+            require(len(told()) == count + 1, f"right is told to connect once: {told()}")
+            return told()[-1]
+
+        call("PUT", "", {"gates": {"onboarding": {"configured": True}}})
+        for name, state in ("left", "foregroundActive"), ("right", "foregroundInactive"):
+            call("PUT", f"/sessions/{name}", {
+                "device": "till", "activationState": state, "endpoint": endpoint, "userInfo": {"cart": name}})
+        call("POST", "/gate/open", {"session": "left"})
+        closed = connect()
+        require(closed["applicationScreen"] == "screenshot", f"a scene at the closed gate is covered: {closed}")
+        require("userInfo" not in closed["session"], f"it is told nothing of the person: {closed}")
+        call("POST", "/gate/succeed", {"session": "left", "term": 1})
+        opened = connect()
+        require(opened["applicationScreen"] == "app", f"a scene at the open gate shows the application: {opened}")
+        require(opened["session"].get("userInfo") == {"cart": "right"}, f"it gets its data there: {opened}")
+        call("POST", "/gate/reset", {"device": "till"})
+        call("PATCH", "/sessions/left", {"activationState": "background"})
+        gate = call("POST", "/gate/succeed", {"session": "left", "term": 2})
+        follower = (gate["state"], gate["responsible"], gate["term"])
+        require(follower == ("onboarding", "right", 3), f"right follows after the reset: {gate}")
+    print("scenes: a session follows after a reset, and a scene that connects learns its screen", flush=True)
+    return 1
+
+
 def check_document(routerd: Path, folder: Path) -> int:
     shell = Shell(folder, dict(os.environ))
     with Receiver(port=0) as receiver, Daemon(routerd, folder, listen="127.0.0.1:0") as daemon:
@@ -150,14 +196,15 @@ def main() -> int:
     routerd, passed = given.routerd.resolve(), 0
     try:
         with tempfile.TemporaryDirectory(prefix="scenes-") as name:
-            folders = [Path(name) / part for part in ("examples", "key", "document")]
+            folders = [Path(name) / part for part in ("examples", "key", "gate", "document")]
             for folder in folders:
                 folder.mkdir()
             with Daemon(routerd, folders[0], listen="127.0.0.1:0") as daemon:
                 passed += check_examples(daemon)
                 passed += check_changes(daemon)
             passed += check_key(routerd, folders[1])
-            passed += check_document(routerd, folders[2])
+            passed += check_gate(routerd, folders[2])
+            passed += check_document(routerd, folders[3])
     except Failure as failure:
         print(f"scenes: does not hold: {failure}", file=sys.stderr)
         return 1

@@ -1,12 +1,16 @@
 """The comparison of an answer with a document."""
 import json
 import sys
+import threading
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "support_py")]
 
-from document import BLOCK, Answer, matches  # noqa: E402
+import document  # noqa: E402
+from document import BLOCK, Answer, Document, matches  # noqa: E402
+from receiver import Webhook  # noqa: E402
 
 PAGE = """
 <!-- check: show -->
@@ -66,6 +70,18 @@ class DocumentTests(unittest.TestCase):
         self.assertEqual(found, [
             ("show", '{"id": "main"}\n200\n'), ("remove", "204\n"), ("prepare", '{"configuration": "Detail"}\n'),
             ("scene.didBecomeActive", '{"type": "scene.didBecomeActive"}\n')])
+
+    def test_finds_the_webhooks_of_a_type_in_their_order_and_none_twice(self) -> None:
+        bodies = [json.dumps({"type": "scene.refresh", "number": number}).encode() for number in (1, 2)]
+        receiver = SimpleNamespace(
+            webhooks=[Webhook("/", {}, body) for body in bodies], arrived=threading.Condition(),
+            server=SimpleNamespace(server_port=1))
+        document.SECONDS = 0
+        page = Document(Path(__file__), SimpleNamespace(listen="127.0.0.1:2"), receiver, None)  # type: ignore[arg-type]
+        second = {"type": "scene.refresh", "number": 2}
+        self.assertEqual(page.webhook("scene.refresh", second), second)
+        self.assertIsNone(page.webhook("scene.refresh", second), "it was found before")
+        self.assertIsNone(page.webhook("scene.refresh", second | {"number": 1}), "it came before the other one")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The checker's parts: each module knows one thing. docs/CHAOS.md tells what they do together."""
+"""The checker's parts: each module knows one thing. docs/CHAOS.md describes the whole."""

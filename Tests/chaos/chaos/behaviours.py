@@ -1,4 +1,4 @@
-"""What an endpoint does, and what the daemon must make of it: the words in which the zoo's tables are written."""
+"""An endpoint's behaviour and its required outcome: the words in which the zoo's tables are written."""
 
 import asyncio
 import ssl
@@ -12,7 +12,7 @@ from chaos.zoo import Act
 
 @dataclass(frozen=True)
 class Expected:
-    """What the daemon's books must say in the end. None: nothing is said about it."""
+    """The state that the daemon must report in the end. None: any value."""
 
     state: str
     reason: str | None = None
@@ -35,8 +35,8 @@ class Place(Enum):
     PLAIN = "plain"
     # The act sees the connection before any request is read.
     CONNECTION = "connection"
-    # Nobody accepts connections there.
-    NOBODY = "nobody"
+    # No listener accepts connections there.
+    UNHEARD = "no listener"
     # The listener's queue is full.
     FULL = "full"
     # A name that no resolver would ever be asked for.
@@ -52,7 +52,7 @@ class Behaviour:
     place: Place = Place.PLAIN
     # The name of a certificate: the endpoint is https.
     certificate: str | None = None
-    # What the URL says, if that is not what the endpoint speaks.
+    # The scheme of the URL, where the endpoint speaks another.
     scheme: str | None = None
     # Whether the daemon runs into its time limit, so that the limit should be short.
     is_slow: bool = False

@@ -17,7 +17,7 @@ from chaos.ledger import SECRET_TEXT, Ledger
 
 APPLICATION = "com.example.Chaos"
 REQUEST_SECONDS = 30.0
-# The daemon closes what is idle for longer than a minute or so.
+# The daemon closes connections that are idle for longer than a minute or so.
 IDLE_SECONDS = 20.0
 # After no answer, or one that says to come again.
 PAUSE_SECONDS = 0.02
@@ -80,7 +80,7 @@ class API:
         self.must("PUT", f"/v1/applications/{name}", {"delivery": {"lifeCycleEvents": False, **delivery}})
 
     def put_session(self, lane: str, url: str, application: str = APPLICATION, content: str | None = None) -> None:
-        """A session that shows exactly one content: what is sent for it can go nowhere else."""
+        """A session that shows exactly one content: its notifications can go nowhere else."""
         self.must("PUT", f"/v1/applications/{application}/sessions/{lane}", {
             "activationState": "background",
             "activationConditions": {
@@ -129,7 +129,7 @@ def entry_of(notification: Body) -> Entry:
 
 
 class Journal:
-    """Who sent what, and what was acknowledged. For several threads: each submission belongs to one of them."""
+    """Submissions by client, and their acknowledgements. For several threads: each submission belongs to one of them."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.submissions: list[Submission] = []
@@ -169,7 +169,7 @@ class Journal:
             answer = api.call("POST", f"/v1/notifications/{submission.ids[0]}/cancel", b"")
         except (OSError, http.client.HTTPException, ValueError):
             return False
-        # What is under way, or over, goes its own way.
+        # A notification under way, or settled, is not recalled.
         if answer.status != 200 or answer.body["state"] != "cancelled":
             return False
         submission.cancelled_at = clock.now()
@@ -193,9 +193,9 @@ class Target:
 class Load:
     """Threads that send until they are told to stop, each notification until it is acknowledged."""
 
-    # One in so many acknowledged notifications is sent once more: it has to be recognised.
+    # The inverse share of acknowledged notifications that are sent again: they have to be recognised.
     REPEATS = 25
-    # One in so many is called back.
+    # The inverse share that is called back.
     CANCELS = 40
 
     def __init__(
@@ -223,7 +223,7 @@ class Load:
         return not any(thread.is_alive() for thread in self._threads)
 
     def stop(self, seconds: float = 30.0) -> None:
-        """Nothing new is sent; what is being sent gets its acknowledgement if there is one to have by then."""
+        """Nothing new is sent; requests under way may still be acknowledged until then."""
         self._stopping.set()
         ends = clock.now() + seconds
         for thread in self._threads:
@@ -271,7 +271,7 @@ class Load:
 
 
 def settle(daemon: Daemon, seconds: float, allowed: int = 0) -> None:
-    """Waits until no more than so many notifications are unsettled. What does not settle in time is the verdict's."""
+    """Waits until no more than so many notifications are unsettled. The verdict judges the rest."""
     api, ends = API(daemon), clock.now() + seconds
     while clock.now() < ends:
         if api.unsettled() <= allowed:

@@ -15,7 +15,7 @@ class Failure(Exception):
 
 
 class Skipped(Exception):
-    """The machine does not allow this scenario; the text says what is missing."""
+    """The machine does not allow this scenario; the text names the missing part."""
 
 
 def now() -> float:

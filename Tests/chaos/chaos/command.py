@@ -1,4 +1,4 @@
-"""The command line: which scenarios run, with which seed, and what is printed of them."""
+"""The command line: which scenarios run, with which seed, and their output."""
 
 import argparse
 import http.client
@@ -24,16 +24,16 @@ Scenario = Callable[[Options], Iterator[Result]]
 SCENARIOS: dict[str, tuple[Scenario, str]] = {
     "zoo": (menagerie.scenario, "every behaviour of an endpoint, and what the daemon must make of it"),
     "storm": (storm.scenario, "kill -9 under load, again and again"),
-    "model": (modelled.scenario, "kill -9 while everything is changed; a model says what may be there"),
+    "model": (modelled.scenario, "kill -9 while everything is changed; a model has the possible states"),
     "deletion": (deletion.scenario, "kill -9 while a large application is deleted, step by step"),
     "terminate": (terminate.scenario, "SIGTERM under load"),
     "hung": (hung.one_in_a_hundred, "1 % of the endpoints hang; the others must not notice"),
     "starved": (hung.more_than_slots, "more endpoints hang than attempts may run at once"),
-    "names": (lookups.scenario, "the name server is silent; those whose names are known must not notice (needs root)"),
+    "names": (lookups.scenario, "the name server is silent; endpoints with known names must not notice (needs root)"),
     "raw": (raw.scenario, "bytes that servers are known to read in different ways, and the answers to them"),
     "neighbour": (neighbour.scenario, "one tenant makes every kind of noise; another one must not notice"),
     "sweep": (sweep.scenario, "kill, EIO, ENOSPC and delay at the nth system call (needs strace)"),
-    "powercut": (powercut.scenario, "the file system goes away with what was not flushed (needs root)"),
+    "powercut": (powercut.scenario, "the file system goes away with all unflushed bytes (needs root)"),
     "disk": (disk.scenario, "the disk is full, and has room again (needs root)"),
     "files": (files.scenario, "all connections are taken, then all file descriptors"),
 }
@@ -62,9 +62,9 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("--rounds", type=int, default=5, help="of hung, starved and names")
     parser.add_argument("--points", type=int, default=12, help="of the sweep, for each fault")
     parser.add_argument("--only", help="of zoo and neighbour, the rows with this in their names")
-    parser.add_argument("--without-open", action="store_true", help="leave out what is known not to hold yet")
+    parser.add_argument("--without-open", action="store_true", help="leave out scenarios that are known to fail")
     parser.add_argument("--short", action="store_true", help="the short forms of neighbour, model and deletion")
-    parser.add_argument("--keep", type=Path, help="a folder for the histories of what failed")
+    parser.add_argument("--keep", type=Path, help="a folder for the histories of failures")
     parser.add_argument("--list", action="store_true", help="print the zoo's table, and run nothing")
     arguments = parser.parse_args()
     if arguments.list:

@@ -18,7 +18,7 @@ def table(trap: str) -> list[Behaviour]:
 
 
 def reads_then(act: Act) -> Act:
-    """Takes in what the other side says first, whatever it is."""
+    """Takes in what the other side says first, of any kind."""
 
     async def reading(exchange: Exchange) -> Meaning:
         await exchange.reader.read(65536)
@@ -42,7 +42,7 @@ async def leaves_open(exchange: Exchange) -> Meaning:
 
 
 def bare() -> list[Behaviour]:
-    """What happens before a request is read."""
+    """Behaviours before a request is read."""
     lost = exhausted(error="connection-lost")
     return [
         Behaviour("reset-at-once", "accepts and resets", resets(), exhausted(), Place.CONNECTION),
@@ -55,9 +55,9 @@ def bare() -> list[Behaviour]:
 
 
 def unreachable() -> list[Behaviour]:
-    """Where nobody is."""
+    """Addresses without a listener."""
     return [
-        Behaviour("refused", "nobody listens", hangs, exhausted(error="connect-failed"), Place.NOBODY),
+        Behaviour("refused", "has no listener", hangs, exhausted(error="connect-failed"), Place.UNHEARD),
         Behaviour("backlog", "never accepts, and its queue is full", hangs, exhausted(error="connect-failed"),
                   Place.FULL, is_slow=True),
         Behaviour("backlog-inherited", "the same, and another session may have it", hangs,

@@ -134,7 +134,7 @@ def lines() -> list[Raw]:
 
 
 def hosts() -> list[Raw]:
-    """Targets and hosts. Those that name no loopback are another server's in development mode."""
+    """Targets and hosts. Hosts other than loopback are another server's in development mode."""
     wrong = ["a b", "a,b", "localhost@evil.example", "localhost/", "localhost#", "localhost?x", "local\xe9"]
     other = ["", "localhost:port", "[::1", "::1", "%6c%6f", "evil.example", "localhost.evil.example",
              "127.0.0.1.evil.example",
@@ -190,7 +190,7 @@ def pipelines() -> list[Raw]:
         raw("chunks, then another", post(CHUNKED, body="2\r\n{}\r\n0\r\n\r\n") + get(), "202", "200"),
         raw("HTTP/1.0 ends after one", "GET /healthz HTTP/1.0\r\n\r\n" + SMUGGLED, "200"),
         raw("an expectation that is none", post(length("2"), "Expect: 200-ok"), "417 expectation-unknown"),
-        raw("the preface of HTTP/2 behind", one + "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "200", MALFORMED),
+        raw("the preface of HTTP/2 behind", one + "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "200", VERSION),
     ]
 
 

@@ -30,7 +30,7 @@ def wavering(seed: int, longest: float) -> Act:
 
 
 def tempers(seed: int) -> list[tuple[str, int, Act, Target]]:
-    """Names, how many of each there are, what they do, and what share of the load they can bear."""
+    """Kinds of endpoints: their names, numbers and acts, and the share of the load that they can bear."""
     put_off = first(says(answer(429, "Retry-After: 1"), Meaning.LATER, 1.0), TAKES)
     return [
         ("prompt", 10, TAKES, Target("", 1.0, cap=16)),
@@ -106,7 +106,7 @@ def balance(history: History, taken: set[str]) -> list[str]:
     faults = []
     if never := told - taken:
         faults.append(f"{len(never)} are delivered by the books and no receiver has them, such as {min(never)}")
-    # What a kill cut off may be called back before it is tried again, and nobody knows that it has arrived.
+    # A notification whose attempt a kill cut off may be called back before its retry, although it has arrived.
     recalled = {keys[each.id] for each in books.entries if each.state == "cancelled" and each.id in keys}
     if more := taken - told - recalled:
         faults.append(f"{len(more)} are with a receiver and not delivered by the books, such as {min(more)}")

@@ -51,7 +51,7 @@ class Daemon:
 
         with self.log.open("ab") as log:
             said_before = self.log.stat().st_size
-            # Whatever arrives from now on comes from this life: nothing of an earlier one is left (see `bury`).
+            # All arrivals from now on come from this life: nothing of an earlier one is left (see `bury`).
             self._ledger.life = len(self.lives)
             life = Life(ready_at=clock.now())
             self.lives.append(life)
@@ -101,7 +101,7 @@ class Daemon:
         self._ended(killed=True)
 
     def freeze(self) -> None:
-        """SIGSTOP; returns when no thread of it runs any more. What waits for the disk does not come back."""
+        """SIGSTOP; returns when no thread of it runs any more. A thread that waits for the disk does not return."""
         self._signal(signal.SIGSTOP)
         clock.wait_until(self._stands_still, "the daemon stands still", 10)
 

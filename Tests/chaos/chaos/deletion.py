@@ -115,7 +115,7 @@ def went_on(api: API, total: int, death: str) -> Iterator[str]:
             yield "the deletion was acknowledged, and is forgotten"
         api.must("DELETE", application)
     for _ in range(3):
-        # Whatever is asked of it meanwhile is refused, and other applications are served.
+        # Requests to it are refused meanwhile, and other applications are served.
         for method, path, body in (
                 ("POST", "/notifications", LINE), ("PUT", "", b"{}"), ("PUT", "/sessions/s1", b"{}")):
             answer = api.call(method, application + path, body)

@@ -1,4 +1,4 @@
-"""The disk is full, and has room again: nothing is acknowledged that is not kept, and nobody has to restart it."""
+"""The disk is full, and has room again: nothing is acknowledged that is not kept, and no restart is needed."""
 
 import subprocess
 import time
@@ -64,7 +64,7 @@ def scenario(options: Options) -> Iterator[Result]:
             filler = fill(folder)
             ends = clock.now() + REFUSAL_SECONDS
             while len(crowd.journal.refusals) == before and clock.now() < ends:
-                # What a checkpoint gives back is taken, too.
+                # The space that a checkpoint frees is taken, too.
                 time.sleep(0.2)
                 with filler.open("ab", buffering=0) as file:
                     try:

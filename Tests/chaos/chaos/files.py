@@ -27,10 +27,10 @@ from chaos.options import Options, Result, Stage
 from chaos.sweep import may_trace
 from chaos.verdict import repetitions_after_kills
 
-# What the daemon needs for itself, its webhooks and the load, and not much more.
+# Descriptors of the daemon itself, its webhooks and the load, and not many more.
 DESCRIPTORS = 160
 SLOTS = 32
-# What many a system gives; the slots are then those that a daemon has by default.
+# A common limit of systems; the slots are then those that a daemon has by default.
 USUAL_DESCRIPTORS = 1024
 # More endpoints than the connections to endpoints that a daemon with default slots keeps.
 ENDPOINTS = 600
@@ -41,7 +41,7 @@ OUR_DESCRIPTORS = 4096
 SECONDS = 2.0
 # For how long a client that is one too many may stay, and some more.
 REFUSAL_SECONDS = 15.0
-# What libdispatch asks for once a second, and does not live without.
+# The refusal of a file that libdispatch opens once a second, and needs.
 MONITOR = re.compile(r'open(at)?\(.*"/proc/\d+/stat", O_RDONLY\|O_NONBLOCK\) = -1 EMFILE ')
 
 
@@ -53,7 +53,7 @@ def scenario(options: Options) -> Iterator[Result]:
 
 
 def all_connections(options: Options, label: str, descriptors: int, clients: int, endpoints: int) -> Result:
-    """Idle clients take what is granted; those beyond are refused, and nobody else notices."""
+    """Idle clients take all that is granted; further ones are refused, and other clients do not notice."""
     with options.stage() as stage:
         settings = () if endpoints else ("delivery:", f"  slots: {SLOTS}")
         daemon = stage.daemon(*settings)
@@ -83,7 +83,7 @@ def all_connections(options: Options, label: str, descriptors: int, clients: int
 
 
 def no_descriptor(options: Options) -> Result:
-    """The limit is lowered to what is open already, and raised again."""
+    """The limit is lowered to the number of open descriptors, and raised again."""
     with options.stage() as stage:
         daemon = stage.daemon("delivery:", f"  slots: {SLOTS}")
         trace = stage.folder / "trace"
@@ -97,7 +97,7 @@ def no_descriptor(options: Options) -> Result:
         for number in range(options.cycles):
             time.sleep(0.3)
             before = processor_seconds(daemon)
-            # None beyond what is open; every other time not even as many, as if others had been faster.
+            # None beyond the open ones; every other time not even as many, as if others had been faster.
             limit_files(daemon, open_files(daemon) // (1 + number % 2))
             clients = crowd_in(daemon.address, KEPT_CLIENTS)
             time.sleep(SECONDS)
@@ -171,7 +171,7 @@ def visit(stage: Stage, daemon: Daemon, crowd: Crowd, endpoints: int) -> None:
 
 
 def unanswered(kept: list[API], when: str) -> list[str]:
-    """Who has a connection is answered on it."""
+    """Clients with a connection are answered on it."""
     silent = sum(api.answers("/readyz") != 200 for api in kept)
     return [f"{silent} of {len(kept)} clients with a connection were not answered {when}"] if silent else []
 
@@ -207,7 +207,7 @@ def ended(daemon: Daemon) -> list[str]:
 
 
 def revive(stage: Stage, daemon: Daemon, wrapper: Sequence[str] = (), files: int | None = None) -> None:
-    """Starts it anew if it has ended: what it had accepted must not be lost all the same. Returns when it answers."""
+    """Starts it again if it has ended: accepted notifications must not be lost all the same. Returns when it answers."""
     if not daemon.is_running():
         daemon.kill()
         stage.zoo.bury()
@@ -227,7 +227,7 @@ def concluded(
 
 
 def limit_files(daemon: Daemon, most: int | None) -> None:
-    """As many descriptors as it may have from now on; those that are open stay. None gives back what it had."""
+    """As many descriptors as it may have from now on; open ones stay. None restores the limit."""
     if daemon.process is not None:
         _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (hard if most is None else most, hard))

@@ -1,4 +1,4 @@
-"""What happened, as clients, receivers and the fault schedule saw it. Values only; the verdict is made of nothing else.
+"""The history of a run, as clients, receivers and the fault schedule saw it. Values only; the verdict is made of nothing else.
 
 All times are seconds of one monotonic clock: clients, receivers and faults live in one process.
 """
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Meaning(Enum):
-    """What a receiver's answer says, whoever reads it."""
+    """The meaning of a receiver's answer."""
 
     TAKEN = "taken"
     FAILED = "failed"
@@ -68,7 +68,7 @@ class Life:
 
     ready_at: float
     ended_at: float | None = None
-    # SIGKILL or what comes to the same: outcomes that were not committed are forgotten.
+    # SIGKILL or an equal end: outcomes that were not committed are forgotten.
     was_killed: bool = False
 
 
@@ -98,7 +98,7 @@ class Books:
 
 @dataclass
 class Promises:
-    """What the daemon was told, and how exactly it is taken at its word."""
+    """The daemon's settings, and how exactly they are checked."""
 
     # Waits after the first, second, … failure, in seconds.
     schedule: list[float]
@@ -111,7 +111,7 @@ class Promises:
     commit_grace: float = 5.0
     # The disk failed on purpose: outcomes may stay uncommitted for as long as a life lasts.
     disk_fails: bool = False
-    # How many attempts may run at once, in all and at endpoints that are slow; None if that keeps nobody waiting.
+    # How many attempts may run at once, in all and at endpoints that are slow; None if no attempt waits for that.
     slots: int | None = None
     slow_slots: int | None = None
 
@@ -125,7 +125,7 @@ class History:
     lives: list[Life]
     books: Books
     promises: Promises
-    # Lanes whose receivers do not see all attempts, such as one that nobody listens for.
+    # Lanes whose receivers do not see all attempts, such as one without a listener.
     opaque: set[str] = field(default_factory=set)
     # Lanes in which something may still wait at the end, for its time has not come.
     patient: set[str] = field(default_factory=set)

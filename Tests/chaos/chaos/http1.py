@@ -68,7 +68,7 @@ class Exchange:
         await self.finish(data[-1:])
 
     async def is_left(self, seconds: float) -> bool:
-        """Waits; returns early, and true, when the other side closes the connection. What it says meanwhile is lost."""
+        """Waits; returns early, and true, when the other side closes the connection. Bytes that arrive meanwhile are lost."""
         try:
             async with asyncio.timeout(seconds):
                 while await self.reader.read(65536):
@@ -85,7 +85,7 @@ class Exchange:
         await self.is_left(HANG_SECONDS)
 
     def close(self) -> None:
-        """After what was sent, no more requests."""
+        """Ends the connection after this answer: no more requests are read from it."""
         self.goes_on = False
 
     def reset(self) -> None:

@@ -1,12 +1,12 @@
 """Some endpoints hang: the others must not notice. One in a hundred, or more of them than attempts may run at once.
 
-Rounds of two phases in turn, one with all endpoints well and one with some of them silent, under the same load. What is
-compared is the time from sending a notification to its arrival at a healthy endpoint, within each round; the machine's
+Rounds of two phases in turn, one with all endpoints well and one with some of them silent, under the same load. The
+measure is the time from sending a notification to its arrival at a healthy endpoint, within each round; the machine's
 other work falls on both phases alike, and the median of the rounds' ratios counts.
 
 If more hang than attempts may run at once, such a phase has three parts, as the receivers see it:
 
-    one attempt at each of those that hang ──▶ what has gathered arrives ──▶ the others do not notice any more
+    one attempt at each of those that hang ──▶ the backlog arrives ────────▶ the others do not notice any more
     as long as attempts have to take             a quarter of that             p99 < 2 times the baseline's
 """
 
@@ -32,7 +32,7 @@ SENDERS = 4
 PER_SECOND = 160
 # For what the machine takes to find them out, beside the time of the attempts.
 LENIENCE_SECONDS = 1.0
-# What has gathered meanwhile arrives within that part of the time in which it gathered.
+# The backlog arrives within that part of the time in which it gathered.
 DRAIN_PART = 0.25
 # Without so many there is no telling what the slowest of a hundred took.
 LEAST_LATER = 200
@@ -43,7 +43,7 @@ SCHEDULE = [1.0] * 30
 
 @dataclass(frozen=True)
 class Shape:
-    """How many endpoints there are and how many of them hang, and what may come of it."""
+    """How many endpoints there are and how many of them hang, and the bounds."""
 
     name: str
     endpoints: int
@@ -55,7 +55,7 @@ class Shape:
     seconds: float
     # The highest ratio of the 99th percentiles.
     most: float
-    # The same of what was sent when those that hang have been found out, and what had gathered until then has arrived.
+    # The same for notifications sent after the hanging endpoints were found out and the backlog has arrived.
     most_later: float
 
     @property
@@ -65,14 +65,14 @@ class Shape:
 
     @property
     def seconds_to_find_out(self) -> float:
-        """How long an attempt at each of those that hang takes, as many at once as there are slots; nobody has to wait for
-        that if there are slots left."""
+        """How long an attempt at each of those that hang takes, as many at once as there are slots; no time
+        if there are slots left."""
         return math.ceil(self.hung / self.slots) * self.timeout_seconds if self.hung > self.slots else 0.0
 
 
 # The default slots. Attempts run out of time within their phase, and are made again.
 ONE_IN_A_HUNDRED = Shape("hung", 200, 2, 256, 2, 6.0, 2.0, 2.0)
-# As 1 % of many thousands would be for the default slots. What runs at once is for all, so that some wait is in order.
+# As 1 % of many thousands would be for the default slots. All endpoints share the slots, so that some wait is in order.
 MORE_THAN_SLOTS = Shape("starved", 200, 16, 8, 5, 18.0, 10.0, 2.0)
 
 
@@ -98,14 +98,14 @@ class Phase:
     # When each notification for a healthy endpoint was sent, since the phase began, and how long it took to arrive.
     samples: list[tuple[float, float]]
     # Seconds since it began: when each of those that hang had been tried in vain, and when all that was sent until then
-    # had arrived. 0 if nobody has to wait for either.
+    # had arrived. 0 if no attempt has to wait for either.
     found_out: float
     drained: float
     # Attempts at those that hang which were over before the phase was.
     given_up: int
 
     def times(self, since: float = 0.0) -> list[float]:
-        """How long what was sent from then on took."""
+        """Latencies of the notifications sent from then on."""
         return [latency for at, latency in self.samples if at >= since]
 
     @property
@@ -168,9 +168,9 @@ def scenario(options: Options, shape: Shape) -> Iterator[Result]:
             faults.append(
                 f"when the hung ones have been found out, p99 of the healthy ones is still {later_ratio:.2f} times")
         if found_out > shape.seconds_to_find_out + LENIENCE_SECONDS:
-            faults.append(f"it took {found_out:.1f} s to find out who hangs, not {shape.seconds_to_find_out:.1f} s")
+            faults.append(f"it took {found_out:.1f} s to find out the hanging endpoints, not {shape.seconds_to_find_out:.1f} s")
         if drain > shape.seconds_to_find_out * DRAIN_PART:
-            faults.append(f"what had gathered in {found_out:.1f} s took {drain:.1f} s to arrive")
+            faults.append(f"the backlog of {found_out:.1f} s took {drain:.1f} s to arrive")
         if (later_count := min(len(hung.times(hung.drained)) for _, hung in rounds)) < LEAST_LATER:
             faults.append(f"only {later_count} were sent when the others were not to notice any more")
         given_up = min(hung.given_up for _, hung in rounds)
@@ -181,12 +181,12 @@ def scenario(options: Options, shape: Shape) -> Iterator[Result]:
             # If nothing else is amiss, it is the time of one attempt at each of those that hang.
             is_floor = shape.seconds_to_find_out > 0 and not faults
             (known if is_floor else faults).append(
-                f"p99 of the healthy ones is {ratio:.2f} times what it is without hung ones")
+                f"p99 of the healthy ones is {ratio:.2f} times the value without hung ones")
         yield Result(shape.name, history, faults, {
             "endpoints": shape.endpoints, "of them hung": shape.hung, "slots": shape.slots, "rounds": options.rounds,
             "times the baseline's p99 (median)": f"{ratio:.2f}",
             "each round": " ".join(f"{each:.2f}" for each in ratios),
-            "s to find them out": f"{found_out:.2f}", "s until what had gathered has arrived": f"{drain:.2f}",
+            "s to find them out": f"{found_out:.2f}", "s until the backlog has arrived": f"{drain:.2f}",
             "the same from then on": f"{later_ratio:.2f}",
             "ms p99 well": f"{1000 * statistics.median(well.p99 for well, _ in rounds):.1f}",
             "ms p99 hung": f"{1000 * statistics.median(hung.p99 for _, hung in rounds):.1f}",
@@ -264,7 +264,7 @@ def knock(daemon: Daemon, journal: Journal, shape: Shape, name: str) -> None:
 def send(
     daemon: Daemon, journal: Journal, shape: Shape, prefix: str, random: Random, ends: float, began: float
 ) -> None:
-    """A share of the load; each notification has its time, whatever became of those before."""
+    """A share of the load; each notification has its time, independent of earlier ones."""
     api, count = API(daemon), 0
     interval = SENDERS / PER_SECOND
     while (due := began + (count + random.random()) * interval) < ends:

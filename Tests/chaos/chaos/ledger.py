@@ -1,4 +1,4 @@
-"""What receivers see: every attempt, when it began and ended, and what it was answered.
+"""The receivers' records: every attempt, when it began and ended, and its answer.
 
 Written on the zoo's thread, read by others: lists only grow, and a reader copies them.
 """
@@ -14,7 +14,7 @@ from chaos import clock
 from chaos.history import Attempt, Meaning
 from chaos.http1 import Request
 
-# All receivers share it: what is checked is that signatures fit, not who knows which secret.
+# All receivers share it: the check is that signatures fit, not which receiver has which secret.
 SECRET = b"a secret of the zoo, 32 bytes ok"
 SECRET_TEXT = "whsec_" + base64.b64encode(SECRET).decode()
 

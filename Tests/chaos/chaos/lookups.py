@@ -1,7 +1,7 @@
 """A name server is silent: those whose names were found before must not notice.
 
 Rounds of two phases in turn, as in `hung`. All endpoints have names and keep no connection, so that each attempt needs its
-name. In one phase of a round notifications come for strangers, whose names nobody has asked for before, and for some whose
+name. In one phase of a round notifications come for strangers, whose names are new to it, and for some whose
 names were found, and the server says nothing to those. Processes share a machine's resolver settings, so the daemon runs in
 a mount namespace of its own in which `/etc/resolv.conf` names the server, which listens on loopback.
 """
@@ -23,7 +23,7 @@ from chaos.history import History, Promises
 from chaos.hung import SCHEDULE, Shape, play
 from chaos.options import Options, Result, need, need_root
 
-# Of loopback, and nobody else's, since resolvers are asked at port 53 whatever they are told.
+# An address of loopback of its own, since resolvers are always asked at port 53.
 ADDRESS = "127.77.0.53"
 PORT = 53
 # A query of the resolver is given up after that, and repeated once: longer than an attempt may take.
@@ -35,7 +35,7 @@ STRANGERS = 400
 FALLEN = 60
 # Look-ups, those that take long among them, and what else the daemon does: no thread for each name.
 MOST_THREADS = 64 + 192 + 40
-# What the names begin with that are not answered for while the name server is silent.
+# The prefix of names that are not answered for while the name server is silent.
 SILENT = "stranger"
 
 TYPE_A = 1
@@ -131,12 +131,12 @@ def against(server: NameServer, options: Options) -> Iterator[Result]:
         ratio = statistics.median(ratios)
         history = History(
             journal.submissions, list(stage.ledger.attempts), daemon.lives, api.books(APPLICATION),
-            # Whom nobody could find has seen no attempt.
+            # Hosts without an address have seen no attempt.
             Promises(SCHEDULE, slots=KNOWN.slots), opaque=set(fallen + sum(strangers, [])))
         api.close()
         faults = balance(history, stage.ledger.distinct_taken())
         if ratio >= KNOWN.most:
-            faults.append(f"p99 of those that are known is {ratio:.2f} times what it is when the name server answers")
+            faults.append(f"p99 of those that are known is {ratio:.2f} times the value when the name server answers")
         if server.unanswered < STRANGERS + FALLEN:
             faults.append(f"only {server.unanswered} queries were not answered: nothing was tried")
         if most_threads > MOST_THREADS:

@@ -1,4 +1,4 @@
-"""All behaviours at once, two notifications each: does the daemon make of each what it must?"""
+"""All behaviours at once, two notifications each: is the outcome of each as required?"""
 
 import socket
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ EACH = 2
 SETTLE_SECONDS = 120.0
 # For those that run into the daemon's time limit, the limit is short.
 PATIENT, IMPATIENT = "com.example.Chaos.Patient", "com.example.Chaos.Impatient"
-# Whose notifications somebody else could have; whether he gets them is the question.
+# Behaviours whose notifications another session could have; the test is whether it gets them.
 INHERITED = {"gone", "backlog-inherited", "hang-inherited"}
 TIMEOUTS = {PATIENT: 15, IMPATIENT: 2}
 
 
 def behaviours(trap: str) -> list[Behaviour]:
-    """The whole table; `trap` is where nobody may be led."""
+    """The whole table; no request may reach `trap`."""
     return statuses.table(trap) + answers.table() + connections.table(trap)
 
 
@@ -40,7 +40,7 @@ class Resident:
 
     @property
     def is_opaque(self) -> bool:
-        """Whether its ledger may miss attempts, or what they were."""
+        """Whether its ledger may miss attempts, or their contents."""
         return self.behaviour.place is not Place.PLAIN or self.behaviour.certificate is not None
 
 
@@ -58,7 +58,7 @@ class Menagerie:
 
     def _place(self, behaviour: Behaviour) -> str:
         match behaviour.place:
-            case Place.NOBODY:
+            case Place.UNHEARD:
                 return f"http://127.0.0.1:{self._listener(accepts=False)}/"
             case Place.FULL:
                 return f"http://127.0.0.1:{self._listener(accepts=True)}/"
@@ -118,7 +118,7 @@ def run(stage: Stage, options: Options) -> Result:
         misjudged = [
             fault for resident in menagerie.residents
             for fault in judge(api, resident, submitted[resident.behaviour.name])]
-        misjudged += [f"somebody came to the trap: {each}" for each in stage.zoo.trespassers]
+        misjudged += [f"a request came to the trap: {each}" for each in stage.zoo.trespassers]
         history = History(
             journal.submissions, stage.ledger.attempts, daemon.lives, api.books(PATIENT, IMPATIENT), Promises(SCHEDULE),
             opaque={each.behaviour.name for each in menagerie.residents if each.is_opaque},
@@ -133,7 +133,7 @@ def run(stage: Stage, options: Options) -> Result:
 
 
 def bequeath(api: API, resident: Resident, heir: str, url: str) -> None:
-    """Somebody else who may have what is sent to a resident, and likes it less."""
+    """A session that can have a resident's notifications, and prefers them less."""
     name, application = resident.behaviour.name, resident.application
     api.put_session(heir, url, application, content=name)
     api.must("PATCH", f"/v1/applications/{application}/sessions/{name}", {"activationState": "foregroundActive"})
@@ -150,7 +150,7 @@ def submit(api: API, journal: Journal, resident: Resident) -> list[Submission]:
 
 
 def judge(api: API, resident: Resident, submissions: list[Submission]) -> list[str]:
-    """What the books say against what they must say. Behind one that waits for long, the next one waits untried."""
+    """Compares the outcomes with the required ones. Behind one that waits for long, the next one waits untried."""
     expected, found = resident.behaviour.expected, []
     for place, submission in enumerate(submissions):
         notification = api.must("GET", f"/v1/notifications/{submission.ids[0]}")

@@ -1,4 +1,4 @@
-"""A model of one application: the states that are possible after what was acknowledged and what was under way. Pure.
+"""A model of one application: the states that are possible after the acknowledged requests and those under way. Pure.
 
 A client has one request under way at a time. While it has no answer, two worlds are possible, with and without its effect;
 after a restart the daemon must be found in one of them, and the model goes on from there:
@@ -23,7 +23,7 @@ NOWHERE = frozenset({"deadLettered"})
 
 @dataclass(frozen=True)
 class Request:
-    """What a client asks for; fields that its verb does not use are empty."""
+    """A client's request; fields that its verb does not use are empty."""
 
     verb: str
     session: str = ""
@@ -267,7 +267,7 @@ class Model:
     """The possible worlds of one application, and everything that was amiss."""
 
     def __init__(self, dead: frozenset[str]) -> None:
-        # Sessions whose endpoint nobody listens at.
+        # Sessions whose endpoint has no listener.
         self.dead = dead
         self.worlds = [World()]
         self.findings: list[str] = []
@@ -326,12 +326,12 @@ class Model:
         """The answer says whether the notification had ended."""
         world = self.worlds[0]
         old = world.notifications[request.notification].states
-        # One that had not ended may have ended since.
+        # A notification that had not ended may have ended since.
         states = (old & ENDS if request.verb == "replay" else old & (ENDS - {"cancelled"})) if settled else old
         self.worlds = [with_states(world, request.notification, states)]
 
     def compare(self, seen: Observation, is_final: bool = False) -> None:
-        """The daemon's state must be that of a possible world; the model goes on from what was seen."""
+        """The daemon's state must be that of a possible world; the model goes on from the observation."""
         self.compared += 1
         told = [list(differences(each, seen, self.dead, is_final)) for each in self.worlds]
         best = min(range(len(told)), key=lambda place: len(told[place]))
@@ -340,13 +340,13 @@ class Model:
         if len(self.worlds) > 1 and not all(len(each) == 0 for each in told):
             self.carried_out += best > 0
             self.not_carried_out += best == 0
-        # Where both fit, what was seen does not tell them apart, but for states that both allow.
+        # Where both fit, the observation does not tell them apart, but for states that both allow.
         world = self.worlds[best] if sum(not each for each in told) < 2 else self.worlds[-1]
         notifications: dict[str, Notification] = {}
-        # The oldest come first, so that a replay of a replay finds what it is one of.
+        # The oldest come first, so that a replay of a replay finds its original.
         for identifier in sorted(seen.notifications.keys() - world.notifications.keys()):
             now = seen.notifications[identifier]
-            # One that no request explains has been told of, and may do as it likes.
+            # A notification that no request explains is a finding already, and may be in any state.
             # So may one of a replay, whose session may have come and gone meanwhile.
             is_free = world.made is None or is_replayed(world, seen, identifier)
             made = Made(now.payload, now.replay_of, self._session(world, now), "") if is_free else world.made

@@ -1,4 +1,4 @@
-"""kill -9 while clients change everything that there is to change; after each restart a model says what may be there.
+"""kill -9 while clients change everything that there is to change; after each restart a model has the possible states.
 
 Each client has an application of its own, with a few sessions, and one request under way at a time. `model.py` has the
 possible states; here are the requests, the daemon's state as its API shows it, and the secrets that sign.

@@ -86,7 +86,7 @@ class Phase:
 
 @dataclass
 class Noise:
-    """What a noise did in a phase, by its own count."""
+    """The work of a noise in a phase, by its own count."""
 
     sent: int
     open: int
@@ -157,7 +157,7 @@ def scenario(options: Options) -> Iterator[Result]:
 
 
 def chosen(kinds: Sequence[Kind], only: str, is_short: bool, without_open: bool) -> list[Kind]:
-    """The kinds of a run. Those of the short form hold in its size, whether they are open in full or not."""
+    """The kinds of a run. Kinds of the short form hold in its size, whether they are open in full or not."""
     if only:
         return [each for each in kinds if only in each.name]
     if is_short:
@@ -366,12 +366,12 @@ def ask(share: Share | None, phase: Phase, ends: float) -> None:
 
 
 class Loudspeaker:
-    """The process that makes a noise; it ends with its `with`, whatever happens."""
+    """The process that makes a noise; it ends with its `with`, in any case."""
 
     def __init__(self, neighbours: Neighbours, kind: Kind) -> None:
         self._neighbours, self._kind = neighbours, kind
         self._log = (neighbours.stage.folder / f"noise-{kind.name.replace(' ', '-')}.log").open("wb")
-        # Everything of it comes from here, whatever the working directory is.
+        # Everything of it comes from here, in any working directory.
         environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[1])}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "chaos.noise"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,

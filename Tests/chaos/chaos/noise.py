@@ -285,7 +285,7 @@ def main() -> None:
     print(json.dumps({"sent": tally.sent, "open": tally.open, "statuses": tally.statuses, "details": tally.details}),
           flush=True)
     stopping.set()
-    # Connections end with the process, whatever their threads wait for.
+    # Connections end with the process, even while their threads wait.
     os._exit(0)
 
 

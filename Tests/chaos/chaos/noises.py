@@ -334,9 +334,9 @@ def deletion(tenant: Tenant) -> Act:
 
 KINDS = (
     Kind("hostile accepts", "accepts that match nothing, by predicates that each have to be tried", hostile_accepts, 1,
-         group="hostile", is_open=True),
+         group="hostile"),
     Kind("hostile explains", "the same, explained", hostile_explains, 1, group="hostile"),
-    Kind("hostile batches", "256 such accepts in a batch", hostile_batches, 1, is_open=True),
+    Kind("hostile batches", "256 such accepts in a batch", hostile_batches, 1),
     Kind("lists since 2000", "all notifications since 2000 on 16 connections; there are none of its own",
          list_of("/v1/notifications?since=2000-01-01T00:00:00Z"), 50),
     Kind("lists of dead letters", "dead letters on 16 connections; there are none of its own",
@@ -346,8 +346,8 @@ KINDS = (
     Kind("sessions on 16", "the same on 16 connections",
          list_of("/v1/applications/{}/sessions?limit=1", 16, sessions=SESSIONS), 20, group="crowd"),
     Kind("pages", "pages of 1,000 notifications on 16 connections",
-         list_of("/v1/notifications?limit=1000", rows=ROWS), 50, is_open=True),
-    Kind("batches", "batches of 20,000 lines on 32 connections", batches, 16, is_open=True),
+         list_of("/v1/notifications?limit=1000", rows=ROWS), 50),
+    Kind("batches", "batches of 20,000 lines on 32 connections", batches, 16),
     Kind("small accepts", "accepts on 512 connections", small_accepts, 1_000, is_open=True),
     Kind("unread streams", "16 streams that nothing is read from, and accepts on 4 connections", unread_streams, 200,
          share="stream", is_short=True),
@@ -360,7 +360,7 @@ KINDS = (
     Kind("passcodes", "80 persons at a time choose a passcode", passcodes, 80, share="passcode"),
     Kind("slow bodies", "some 300 bodies that come to their last byte", slow_bodies, 100),
     Kind("idle connections", "1,024 connections from each of two addresses, without a key", idle_connections, 1_500),
-    Kind("deletion", "an application in which many notifications wait is deleted", deletion, 1, is_open=True),
+    Kind("deletion", "an application in which many notifications wait is deleted", deletion, 1),
 )
 
 

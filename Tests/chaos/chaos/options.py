@@ -1,4 +1,4 @@
-"""What a run was told, the stages that its scenarios ask for, and what they hand back."""
+"""The options of a run, the stages of its scenarios, and their results."""
 
 import os
 import shutil
@@ -17,13 +17,13 @@ from chaos.zoo import Zoo
 
 @dataclass
 class Result:
-    """A history to be judged if there is one, what the scenario itself has found amiss, and figures for people."""
+    """A history to be judged if there is one, the faults that the scenario itself has found, and figures for people."""
 
     label: str
     history: History | None
     faults: list[str] = field(default_factory=list)
     figures: dict[str, object] = field(default_factory=dict)
-    # What is amiss, and has been shown to be an open finding of docs/CHAOS.md and nothing else. The run fails of it too.
+    # Faults that have been shown to be an open finding of docs/CHAOS.md and nothing else. The run fails of it too.
     known: list[str] = field(default_factory=list)
 
 
@@ -46,7 +46,7 @@ class Stage:
 
 @dataclass
 class Options:
-    """What the command line said."""
+    """The command line's values."""
 
     binary: Path
     seed: int

@@ -1,4 +1,4 @@
-"""Power cuts: an ext4 on a loop device is shut down under the daemon, so that nothing is left but what was flushed.
+"""Power cuts: an ext4 on a loop device is shut down under the daemon, so that only flushed bytes are left.
 
 The shutdown is the file system's own (FS_IOC_SHUTDOWN without flushing its journal): from then on every access fails,
 and the next mount replays the journal as after a cut. A control with `durability: normal` has to lose something;
@@ -45,13 +45,13 @@ class Disk:
     def unmount(self) -> None:
         """Again and again: a process that has just died may still hold it.
 
-        Whoever made a mount namespace meanwhile has the file system too, until it ends; to mount it again before would
+        Every mount namespace made meanwhile has the file system too, until it ends; to mount it again before would
         bring the same one back, shut down as it is.
         """
         clock.wait_until(
             lambda: subprocess.run(["umount", str(self.mount_point)], capture_output=True).returncode == 0,
             "the file system is unmounted", 20)
-        clock.wait_until(lambda: not self._is_attached(), "nobody has the file system mounted any more", 20)
+        clock.wait_until(lambda: not self._is_attached(), "no process has the file system mounted any more", 20)
 
     def _is_attached(self) -> bool:
         listed = subprocess.run(["losetup", "--associated", str(self.image)], capture_output=True, text=True, timeout=60)
@@ -73,7 +73,7 @@ class Disk:
 
 @contextmanager
 def mounted(stage: Stage) -> Iterator[Disk]:
-    """A disk that is gone in the end, whatever happened."""
+    """A disk that is gone in the end, in any case."""
     disk = Disk(stage.folder)
     disk.mount()
     try:
@@ -115,7 +115,7 @@ def play(stage: Stage, disk: Disk, durability: str, options: Options) -> tuple[H
     folder = disk.mount_point / "data"
     folder.mkdir()
     daemon = stage.daemon(f"durability: {durability}", folder=folder)
-    # What is not on the disk is not cut.
+    # Files on another disk are not cut.
     daemon.log, daemon.configuration = move(daemon.log, stage), move(daemon.configuration, stage)
     daemon.start()
     os.sync()
@@ -154,7 +154,7 @@ def move(path: Path, stage: Stage) -> Path:
 
 
 def check_integrity(daemon: Daemon) -> str:
-    """What SQLite itself says about the file, of which nobody has a handle now; nothing if all is well."""
+    """SQLite's own check of the file, of which no process has a handle now; nothing if all is well."""
     connection = sqlite3.connect(daemon.database)
     try:
         rows = [row[0] for row in connection.execute("PRAGMA integrity_check")]

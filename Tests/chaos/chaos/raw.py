@@ -51,7 +51,7 @@ def exchange(daemon: Daemon, data: bytes) -> tuple[list[str], bool]:
 
 
 def judged(row: Raw, answers: list[str], is_closed: bool) -> str | None:
-    """What is wrong with the answers to a row. Pure."""
+    """The faults of the answers to a row. Pure."""
     if answers != list(row.answers):
         return f"{row.name}: {', '.join(answers) or 'no answer'}; not {', '.join(row.answers)}"
     return None if is_closed else f"{row.name}: answered, and the connection stays open"

@@ -1,7 +1,7 @@
-"""Who has the slots: an attempt that is due waits as long as others have all that it could have had.
+"""The use of slots: an attempt that is due waits as long as others have all that it could have had.
 
-So many slots there are in all, and a few of them for endpoints that are slow (docs/DELIVERY.md, Slots and turns). Those who
-wait for them take turns, so that of each other lane one attempt is a reason to wait, and the next one is none.
+So many slots there are in all, and a few of them for endpoints that are slow (docs/DELIVERY.md, Slots and turns). Lanes
+that wait for them take turns, so that of each other lane one attempt is a reason to wait, and the next one is none.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,7 @@ SLOW_SECONDS, QUICK_ANSWERS = 5.0, 3
 
 
 def slow_ones(attempts: Sequence[Attempt], end: Callable[[Attempt], float]) -> Iterator[Attempt]:
-    """Those attempts of a lane that began while its endpoint was slow. What cannot be told counts for the daemon."""
+    """The attempts of a lane that began while its endpoint was slow. Doubtful cases count for the daemon."""
     life, missing = -1, 0
     for attempt in attempts:
         if attempt.life != life:

@@ -44,7 +44,7 @@ def http_date(offset: float) -> str:
 
 
 def table(trap: str) -> list[Behaviour]:
-    """All of them; `trap` is where nobody may be led."""
+    """All of them; no request may reach `trap`."""
     found = [Behaviour(f"status-{each}", f"answers {each}", takes(status=each), delivered(each)) for each in TAKEN]
     found += [
         Behaviour(f"status-{each}", f"answers {each} with a Location", redirects(each, trap), exhausted(each))
@@ -57,7 +57,7 @@ def table(trap: str) -> list[Behaviour]:
 
 
 def back_pressure() -> list[Behaviour]:
-    """No `Retry-After`, or none that means something, is 5 s; what is asked for is kept, up to a day."""
+    """No `Retry-After`, or none that means something, is 5 s; a wait that it asks for is kept, up to a day."""
     cases: list[tuple[str, int, str | None, float]] = [
         ("408", 408, None, 5), ("425", 425, None, 5), ("429", 429, None, 5),
         ("429-seconds", 429, "2", 2), ("408-seconds", 408, "1", 1), ("425-seconds", 425, "1", 1),
@@ -93,7 +93,7 @@ def interim() -> list[Behaviour]:
     go_on = b"HTTP/1.1 100 Continue\r\n\r\n"
     switched = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
     return [
-        Behaviour("interim-100", "sends 100 that nobody asked for, then 204", says(go_on + answer(204)),
+        Behaviour("interim-100", "sends 100 without a request for it, then 204", says(go_on + answer(204)),
                   delivered(204)),
         Behaviour("interim-103", "sends early hints, then 200", says(hints + answer(200)), delivered(200)),
         Behaviour("interim-many", "sends fifty interim answers, then 204", says(hints * 50 + answer(204)),

@@ -36,7 +36,7 @@ SURE_POINTS = 3
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at a system call. fdatasync and pwrite64 are the database's, writev answers clients, sendto sends
+    """The fault at a system call. fdatasync and pwrite64 are the database's, writev answers clients, sendto sends
     webhooks, write rings the bells between threads."""
 
     call: str
@@ -121,7 +121,7 @@ def strike(stage: Stage, fault: Fault, nth: int, seed: int) -> Result:
     said = trace.read_text(errors="replace")
     is_struck = len(daemon.lives) > 1 or "(INJECTED)" in said or "(DELAYED)" in said
     if len(daemon.lives) == 1 or fault.is_error:
-        # What strace still has in store must not strike who reads the books.
+        # The remaining injections of strace must not hit the requests that read the state.
         daemon.kill()
         revive(stage, daemon)
         settle(daemon, 30)
@@ -164,7 +164,7 @@ def revive(stage: Stage, daemon: Daemon) -> None:
         daemon.kill()
         stage.zoo.bury()
         if not daemon.start():
-            raise clock.Failure("the daemon does not start on what it left behind")
+            raise clock.Failure("the daemon does not start on the database that it left behind")
 
 
 def is_registered(stage: Stage, daemon: Daemon, urls: dict[str, str]) -> bool:

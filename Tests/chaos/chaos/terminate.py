@@ -1,4 +1,4 @@
-"""SIGTERM under load: what is under way ends, is committed, and is not sent again."""
+"""SIGTERM under load: attempts under way end, are committed, and are not made again."""
 
 from collections.abc import Iterator
 

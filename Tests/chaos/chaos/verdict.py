@@ -9,7 +9,7 @@
     disorder         a lane's notifications out of the order in which they were accepted
     after-settlement tried after its end
     stuck            not settled at the end, and nothing that it waits for
-    unaccounted      the books do not balance; something arrived that nobody sent, elsewhere, altered or unsigned
+    unaccounted      the books do not balance; something arrived that was not sent, elsewhere, altered or unsigned
 """
 
 import heapq
@@ -23,7 +23,7 @@ from chaos.slots import Slots
 SETTLED = {"delivered", "expired", "deadLettered", "superseded", "cancelled"}
 # How often a receiver refuses a message before that is believed.
 REJECTIONS = 3
-# What the daemon waits when a receiver asks to be left alone and does not say for how long.
+# The daemon's wait when a receiver asks to be left alone and does not say for how long.
 GATE_SECONDS = 5.0
 LONGEST_GATE_SECONDS = 24 * 60 * 60.0
 # Up to that share of a wait is added at random.
@@ -72,8 +72,8 @@ class Reading:
         return min((each for each in ends if each is not None), default=float("inf"))
 
     def may_be_forgotten(self, attempt: Attempt) -> bool:
-        """Whether the outcome may have been uncommitted when the daemon's life ended. What was followed by another one
-        in its lane was committed: a lane goes on only then."""
+        """Whether the outcome may have been uncommitted when the daemon's life ended. An outcome that another attempt
+        in its lane follows was committed: a lane goes on only then."""
         life = self.history.lives[attempt.life]
         is_last = self.last[attempt.life, attempt.lane] is attempt
         if life.ended_at is None or not (is_last or self.promises.max_in_flight > 1):
@@ -103,7 +103,7 @@ def lost(reading: Reading) -> Iterator[str]:
         if entry.state == "delivered" and not seen & {Meaning.TAKEN, Meaning.UNCLEAR}:
             yield f"{submission.key} is delivered by the books, but no receiver has taken it"
         if entry.state == "cancelled" and not submission.is_recalled:
-            yield f"{submission.key} is cancelled by the books, but nobody has called it back"
+            yield f"{submission.key} is cancelled by the books, but no client has called it back"
         if entry.state in ("expired", "superseded"):
             yield f"{submission.key} is {entry.state} by the books, but no client here says until when its notification counts"
         if entry.state == "deadLettered" and not may_be_given_up(reading, submission):
@@ -111,7 +111,7 @@ def lost(reading: Reading) -> Iterator[str]:
 
 
 def may_be_given_up(reading: Reading, submission: Submission) -> bool:
-    """Whether its receiver has refused it, or failed as often as the schedule allows, or does not see what it is sent."""
+    """Whether its receiver has refused it, or failed as often as the schedule allows, or does not see its attempts."""
     if submission.lane in reading.history.opaque:
         return True
     seen = Counter(attempt.meaning for attempt in reading.by_key[submission.key])
@@ -211,7 +211,7 @@ def respites(attempts: list[Attempt]) -> Iterator[float]:
             # A new process knows nothing of it.
             life, row, openings, is_open, recent = attempt.life, 0, 0, False, []
         yield breaker_wait(openings) if is_open else 0.0
-        # What cannot be told counts for the daemon.
+        # Doubtful cases count for the daemon.
         has_failed = attempt.meaning in (Meaning.FAILED, Meaning.UNCLEAR)
         recent = (recent + [has_failed])[-BREAKER_WINDOW:]
         if has_failed:
@@ -263,7 +263,7 @@ def late(reading: Reading) -> Iterator[str]:
 
 
 def disorder(reading: Reading) -> Iterator[str]:
-    """What was acknowledged before another one was sent for the first time comes first in their lane: every attempt of
+    """Notifications acknowledged before another one was first sent come first in their lane: every attempt of
     the earlier one is before every attempt of the later one."""
     lanes: dict[str, list[Submission]] = defaultdict(list)
     for submission in reading.history.submissions:
@@ -295,7 +295,7 @@ def after_settlement(reading: Reading) -> Iterator[str]:
 
 def stuck(reading: Reading) -> Iterator[str]:
     books = reading.history.books
-    # What stands behind the first one of its lane waits as long as that.
+    # A notification behind the first one of its lane waits as long as that.
     heads: dict[str | None, float] = defaultdict(float)
     for entry in books.entries:
         heads[entry.lane] = max(heads[entry.lane], entry.next_attempt_at or 0.0)
@@ -320,7 +320,7 @@ def unaccounted(reading: Reading) -> Iterator[str]:
             continue
         submission = reading.submissions.get(attempt.key)
         if submission is None or attempt.webhook_id not in webhook_ids:
-            yield f"{attempt.key} arrived at {attempt.lane}, and nobody knows of it"
+            yield f"{attempt.key} arrived at {attempt.lane}, without a submission"
         elif attempt.lane not in (submission.lane, reading.history.heirs.get(submission.lane)):
             yield f"{attempt.key} arrived at {attempt.lane}, but is for {submission.lane}"
         if not attempt.is_intact:

@@ -1,4 +1,4 @@
-"""The zoo: endpoints on loopback, a port each, and what they do with a request is a table elsewhere."""
+"""The zoo: endpoints on loopback, a port each, and their answers are in a table elsewhere."""
 
 import asyncio
 import ssl
@@ -21,7 +21,7 @@ class Zoo:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.open_connections = 0
-        # Where somebody came who must not have come.
+        # Requests at the trap, where none may come.
         self.trespassers: list[str] = []
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -90,7 +90,7 @@ class Zoo:
         return exchange.goes_on
 
     def trap(self) -> str:
-        """An endpoint that nobody may visit."""
+        """An endpoint that no request may reach."""
 
         async def act(exchange: Exchange) -> Meaning:
             self.trespassers.append(exchange.at)

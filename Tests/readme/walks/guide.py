@@ -26,7 +26,8 @@ class Guide(Stage):
         self.checks = {
             "serve": self.daemon_serves, "receive": self.start_receiver, "gallery": self.gallery_is_put,
             "send": self.both_arrive, "explain": self.is_explained, "eval": self.is_true,
-            "down": self.waits, "resume": self.lane_is_resumed, "keys": self.keys_are_made,
+            "down": self.waits, "resume": self.lane_is_resumed, "rule": self.rule_decides,
+            "rule-removed": self.rule_is_removed, "keys": self.keys_are_made,
             "configured": self.configuration_is_served, "status": self.status_is_shown,
             "rotate": self.secret_is_new, "verify": self.receivers_verify, "signed": self.signed_is_taken,
             "source": self.source_is_tried, "schedule": self.schedule_is_taken,
@@ -67,6 +68,13 @@ class Guide(Stage):
         self.start_receiver(receive)
         self.sends(block, "/inspector")
 
+    def rule_decides(self, block: str) -> None:
+        output = self.sends(block, "/main")
+        require("0 failed" in output and "→ main" in output, f"the rule's test passes, and the main window is chosen: {output}")
+
+    def rule_is_removed(self, block: str) -> None:
+        require("0 rules" in self.shell.run(block), "no rule is in use")
+
     def keys_are_made(self, block: str) -> None:
         output = self.shell.run(block)
         self.keys = re.findall(r"rk_\S+", output)
@@ -81,7 +89,7 @@ class Guide(Stage):
             block for block in re.findall(r"```yaml\n(.*?)```", self.text, re.S) if block.startswith("# guide.yaml"))
         (self.folder / "guide.yaml").write_text(re.sub("…", lambda _: next(digests), configuration))
         self.start_daemon(["bash", "-c", block], self.folder)
-        require("guide.yaml: valid (2 keys" in self.daemon.written, "the configuration is valid")
+        require("guide.yaml: valid (keys: 2" in self.daemon.written, "the configuration is valid")
 
     def status_is_shown(self, block: str) -> None:
         export, command = block.strip().splitlines()

@@ -6,28 +6,28 @@ from pathlib import Path
 from typing import Any
 
 from terminal import Terminal
-from walkthrough import BLOCK, SECONDS, Shell, require
+from walkthrough import BLOCK, EXCUSED, SECONDS, Shell, require
 
 RECEIVED = re.compile(r"^(\S+) attempt (\d+) \S+ (/\S+) signature (\w+)", re.M)
 
 
 class Stage:
-    """What a walk-through has running, and its checks by the names of their blocks.
+    """The programs of a walk-through, and its checks by the names of their blocks.
 
-    A block of a document without a check fails, and so does a check without a block.
+    A block of a document without a check or the reason why it has none fails, and so does a check without a block.
     """
 
     def __init__(self, folder: Path, variables: dict[str, str], document: Path, chapter: str) -> None:
         self.folder, self.variables = folder, variables
         self.blocks = BLOCK.findall(document.read_text())
-        self.shells = chapter.count("```sh")
+        self.shells = chapter.count("```sh") - len(EXCUSED.findall(chapter))
         self.shell = Shell(folder, variables)
         self.daemon: Terminal | None = None
         self.receiver: Terminal | None = None
         self.checks: dict[str, Callable[[str], None]] = {}
 
     def walk(self, document: str) -> int:
-        require(len(self.blocks) == self.shells, f"every block of {document} has a check")
+        require(len(self.blocks) == self.shells, f"every block of {document} has a check, or says why it is not played")
         require([name for name, _ in self.blocks] == list(self.checks), f"every check of {document} has its block, in order")
         for name, block in self.blocks:
             self.checks[name](block)
