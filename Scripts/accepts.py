@@ -76,7 +76,7 @@ def loop(database: Path, seconds: float) -> float:
 
 
 def slowed(options: argparse.Namespace, folder: Path) -> list[str]:
-    """What to put before a command so that its flushes take longer."""
+    """The prefix of a command that makes its flushes take longer."""
     if not options.flush_ms:
         return []
     library = folder / "slow-flush.so"

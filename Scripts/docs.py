@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # The modules that programs of third parties import.
-MODULES = ["PredicateEngine", "RouterPlugin", "RouterTesting", "RouterdApp", "RouterdCommands"]
+MODULES = ["PredicateEngine", "RouterPlugin", "RouterTesting", "RouterdClient", "RouterdApp", "RouterdCommands"]
 # Folders of checkouts whose C modules no product has.
 UNUSED = re.compile(r"/(Tests|Examples?|Benchmarks|Fuzz\w*)/")
 

@@ -26,7 +26,7 @@ LIBRARIES = ("Crypto", "CryptoBoringWrapper", "CCryptoBoringSSL", "CCryptoBoring
 
 @dataclass(frozen=True)
 class Target:
-    """The modules of ours that a target is built on, in order; the test target that replays what it found; the files that
+    """The modules of ours that a target is built on, in order; the test target that replays its findings; the files that
     both share; its dictionary."""
     modules: tuple[str, ...]
     tests: Path
@@ -205,7 +205,7 @@ def decoder_seeds() -> Iterator[bytes]:
 
 
 def edges() -> Iterator[bytes]:
-    """Numbers at the ends of what they can be, and nesting at the limit, which bytes are slow to find."""
+    """Numbers at the ends of their range, and nesting at the limit, which bytes are slow to find."""
     numbers = ("9223372036854775807", "-9223372036854775808", "-1", "0", "63", "1e308", "5e-324", "0.5")
     for operation in ("+", "-", "*", "/", "**"):
         yield from (f"{left} {operation} {right} < 1".encode() for left in numbers for right in numbers)
@@ -219,7 +219,7 @@ def edges() -> Iterator[bytes]:
 
 
 def prepare(target: str) -> list[Path]:
-    """What libFuzzer starts from: what earlier runs learned, the seeds, and what was found once."""
+    """The first corpus of libFuzzer: the corpus of earlier runs, the seeds, and earlier findings."""
     corpus, seeded, known = (WORK / kind / target for kind in ("corpus", "seeds", "known"))
     for folder in (seeded, known):
         shutil.rmtree(folder, ignore_errors=True)

@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def count(counter: str, mix: str, size: str, subjects: int, directory: Path) -> tuple[float, float]:
-    """What one decision takes when each subject is decided for the second time."""
+    """The cost of one decision when each subject is decided for the second time."""
     generator = Path(__file__).with_name("workload.py")
     subprocess.run(
         [sys.executable, generator, "--n", size, "--mix", mix, "--out", directory, "--subjects", str(subjects)],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ten thousand lanes, each with an endpoint and an open connection of its own, in one daemon.
 
-What is done, on loopback: sessions are registered; every lane gets a notification, and no receiver answers before as
+The steps, on loopback: sessions are registered; every lane gets a notification, and no receiver answers before as
 many have come as may be under way at once; then notifications are sent at a steady rate that does not depend on the
 answers, to all lanes in turn; then nothing happens for a while.
 
@@ -9,21 +9,18 @@ The exit status is 0 only if everything that was accepted was delivered once, ea
 its connection still.
 """
 import argparse
-import http.client
 import json
 import random
 import resource
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 from measuring.farm import Count, Farm
 from measuring.load import APPLICATION, wait_until_settled
 from measuring.servers import Server, call, server
+from measuring.steady import payload, percentiles, post_lines, say, send_steadily
 
-LINES = 1000
-CLIENTS = 24
 # Beside connections: the store's, the clients', the event loops'.
 FILES_BESIDE = 4096
 # The default, the share of them that only less urgent classes may use, and how many attempts of one application leave one free.
@@ -32,34 +29,6 @@ RESERVED_SHARE = 16
 ATTEMPTS_PER_FREE_SLOT = 8
 SETTLE_SECONDS = 60
 IDLE_SECONDS = 10
-TEXT = "a word or two " * 60
-
-
-def payload(lane: int, due: int = 0) -> bytes:
-    at = f'"at":{due},' if due else ""
-    return f'{{{at}"notification-content-id":"lane://{lane}","aps":{{"alert":"{TEXT}"}}}}'.encode()
-
-
-def say(name: str, text: str) -> None:
-    print(f"{name:<44} {text}", flush=True)
-
-
-def percentiles(times: list[float]) -> str:
-    times = sorted(times)
-    shown = [f"p{name} {times[min(len(times) - 1, int(len(times) * float(name) / 100))]:.1f}"
-             for name in ("50", "99", "99.9")]
-    return f"{', '.join(shown)}, most {times[-1]:.1f} ms"
-
-
-def post_lines(daemon: Server, path: str, lines: list[bytes], good: bytes) -> None:
-    connection = http.client.HTTPConnection(daemon.netloc, timeout=60)
-    for first in range(0, len(lines), LINES):
-        chunk = lines[first:first + LINES]
-        connection.request("POST", f"{APPLICATION}/{path}", b"\n".join(chunk))
-        answer = connection.getresponse().read()
-        if answer.count(good) != len(chunk):
-            raise SystemExit(f"{path}: {answer[:500].decode()}")
-    connection.close()
 
 
 def register(daemon: Server, urls: list[str]) -> None:
@@ -69,29 +38,6 @@ def register(daemon: Server, urls: list[str]) -> None:
             "id": f"lane-{lane}", "activationState": "background", "endpoint": {"url": url},
             "activationConditions": {"canActivateForTargetContentIdentifierPredicate": f"SELF == 'lane://{lane}'"},
         }).encode() for lane, url in enumerate(urls)], b'"secret"')
-
-
-class Sender(threading.Thread):
-    """Every CLIENTS-th notification, on a connection of its own, each when it is due."""
-
-    def __init__(self, daemon: Server, lanes: list[int], start: float, rate: float, place: int) -> None:
-        super().__init__()
-        self._daemon, self._lanes, self._start, self._rate, self._place = daemon, lanes, start, rate, place
-        self.times: list[float] = []
-        self.refused = 0
-
-    def run(self) -> None:
-        connection = http.client.HTTPConnection(self._daemon.netloc, timeout=60)
-        for number in range(self._place, len(self._lanes), CLIENTS):
-            due = self._start + number / self._rate
-            time.sleep(max(0.0, due - time.monotonic()))
-            connection.request(
-                "POST", f"{APPLICATION}/notifications", payload(self._lanes[number], int(due * 1e9)))
-            answer = connection.getresponse()
-            answer.read()
-            self.times.append((time.monotonic() - due) * 1e3)
-            self.refused += answer.status != 202
-        connection.close()
 
 
 def all_at_once(daemon: Server, farm: Farm, lanes: int, slots: int) -> None:
@@ -113,16 +59,12 @@ def all_at_once(daemon: Server, farm: Farm, lanes: int, slots: int) -> None:
 
 
 def steadily(daemon: Server, farm: Farm, lanes: int, rate: float, seconds: float) -> int:
-    """Load at a rate, and what it took; returns how many were refused."""
+    """Load at a rate, and its cost; returns the number of refusals."""
     order = random.Random(1).sample(range(lanes), lanes)
     sent = [order[number % lanes] for number in range(int(rate * seconds))]
     before, spent = farm.count(), daemon.processor_microseconds()
-    start = time.monotonic() + 0.2
-    senders = [Sender(daemon, sent, start, rate, place) for place in range(CLIENTS)]
-    for each in senders:
-        each.start()
-    for each in senders:
-        each.join()
+    start = time.monotonic()
+    senders = send_steadily(daemon, sent, rate)
     wait_until_settled(daemon, SETTLE_SECONDS)
     spent, elapsed = daemon.processor_microseconds() - spent, time.monotonic() - start
     count = farm.count()
@@ -135,7 +77,7 @@ def steadily(daemon: Server, farm: Farm, lanes: int, rate: float, seconds: float
 
 
 def idle(daemon: Server) -> None:
-    # Threads that have had nothing to do for a while end, which is not what is asked about.
+    # Idle threads end after a while; that is not measured here.
     time.sleep(IDLE_SECONDS)
     spent, before = daemon.processor_microseconds(), daemon.wake_ups()
     time.sleep(IDLE_SECONDS)

@@ -4,7 +4,7 @@
 Usage: Scripts/million.py [--routerd .build/release/routerd] [--sessions 1000000] [--changes 10000]
 
 The sessions are those of documents: each can show everything and prefers one document; one in a hundred documents is
-open in several. Everything is on loopback and bounded. What is measured comes from the daemon's own `/v1/status`. The
+open in several. Everything is on loopback and bounded. The figures come from the daemon's own `/v1/status`. The
 exit status is 0 only if every session was there after the restart, every notification went where it belongs, and the
 changes kept their pace.
 """
@@ -28,7 +28,7 @@ CHANGE_SECONDS = 10
 
 
 def document(number: int) -> str:
-    """What session number prefers: one document in a hundred is open in the session before as well."""
+    """The preference of a session, by its number: one document in a hundred is open in the session before as well."""
     return f"myapp://document/{number - 1 if number % 100 == 99 else number}"
 
 

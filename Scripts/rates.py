@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs `routerd bench load` at several rates, each against a daemon and a database of its own, and prints a table.
 
-The exit status is 0 only if the books of every run agree: what was accepted was delivered, and nothing else.
+The exit status is 0 only if the counts of every run agree: every accepted notification was delivered, and nothing else.
 """
 import argparse
 import json

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import graph
 import prose
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,23 +23,8 @@ UNCHECKED = {
     "Sources/PredicateEngine/Index/NodeSet.swift",
     "Sources/Router/Choice/IndexedRegistry.swift",
 }
-# What each target may import of ours: the graph of ARCHITECTURE.md.
-IMPORTS = {
-    "PredicateEngine": set(),
-    "RouterPlugin": set(),
-    "Router": {"PredicateEngine", "RouterPlugin"},
-    "Plugins": {"Router", "RouterPlugin"},
-    "StoreSQLite": {"PredicateEngine", "Router", "RouterPlugin"},
-    "DeliveryCurl": {"CCurl", "Router", "RouterPlugin"},
-    "RouterTesting": {"PredicateEngine", "Router", "RouterPlugin"},
-    "RouterdApp": {"DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "StoreSQLite"},
-    "RouterdBench": {"DeliveryCurl", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite"},
-    "RouterdCommands": {
-        "CPluginChild", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdBench",
-        "StoreSQLite"},
-    "routerd": {"RouterdCommands"},
-}
-OURS = set().union(*IMPORTS.values()) | set(IMPORTS)
+# Files whose sentences count.
+PROSE = ("*.swift", "*.md", "*.py", "*.sh", "*.yaml", "*.yml", "Makefile", "*/Makefile")
 MAXIMUM_FILE, MAXIMUM_FUNCTION = 600, 70
 
 Fault = tuple[Path, int, str]
@@ -70,8 +56,6 @@ def swift_faults(path: Path) -> Iterator[Fault]:
             safe = number
         if found := re.match(r"\s*(?:@\w+ )*(?:public |package |internal )?import (?:\w+ )?(\w+)", line):
             module = found[1]
-            if in_sources and module in OURS and module not in IMPORTS[target]:
-                yield path, number, f"{target} must not import {module}"
             if in_sources and target in PURE and module in ("Foundation", "Dispatch", "Glibc", "NIOCore", "Logging"):
                 yield path, number, f"the pure core must not import {module}"
         if not in_sources:
@@ -105,7 +89,7 @@ def text_faults(path: Path) -> Iterator[Fault]:
         if re.search(r"\b(TODO|FIXME|XXX|HACK)\b", line):
             yield path, number, "open ends belong into an issue"
         if re.search(r"(^|[\s\"'(=])/(home|root|work|Users)/", line):
-            yield path, number, "a path of somebody's machine"
+            yield path, number, "a path of one machine"
 
 
 def link_faults(path: Path) -> Iterator[Fault]:
@@ -132,7 +116,7 @@ def listing_faults(path: Path) -> Iterator[Fault]:
 
 
 def code_faults(path: Path, known: str) -> Iterator[Fault]:
-    """Every code of a problem stands in the document for those who handle them."""
+    """Every code of a problem stands in the document for its readers."""
     statuses = (
         "badRequest|unauthorized|forbidden|notFound|conflict|unprocessableContent|tooManyRequests|serviceUnavailable")
     for number, line in enumerate(path.read_text().split("\n"), 1):
@@ -143,7 +127,7 @@ def code_faults(path: Path, known: str) -> Iterator[Fault]:
 
 def prose_faults() -> Iterator[Fault]:
     """No folder has more sentences that hide their subject than its budget; one with fewer gets a lower budget."""
-    found, budget = prose.counts(ROOT, tracked("*.swift", "*.md")), prose.read_budget()
+    found, budget = prose.counts(ROOT, tracked(*PROSE)), prose.read_budget()
     for folder in sorted(found | budget):
         if found[folder] > budget[folder]:
             yield ROOT / folder, 1, (
@@ -155,12 +139,12 @@ def prose_faults() -> Iterator[Fault]:
 
 
 def lower_budget() -> None:
-    found, budget = prose.counts(ROOT, tracked("*.swift", "*.md")), prose.read_budget()
+    found, budget = prose.counts(ROOT, tracked(*PROSE)), prose.read_budget()
     prose.write_budget(found & budget)
 
 
 def show_sentences(folder: str) -> None:
-    for path in tracked("*.swift", "*.md"):
+    for path in tracked(*PROSE):
         if prose.folder(path.relative_to(ROOT)) == folder:
             for line, sentence in prose.hidden_subjects(path):
                 print(f"{path.relative_to(ROOT)}:{line}: {sentence}")
@@ -186,6 +170,7 @@ def main() -> int:
         faults += listing_faults(path)
     for path in tracked("*.md"):
         faults += link_faults(path)
+    faults += graph.faults()
     faults += prose_faults()
     for path, number, what in faults:
         print(f"{path.relative_to(ROOT)}:{number}: {what}")

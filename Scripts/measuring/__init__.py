@@ -1,1 +1,1 @@
-"""What the measurements have in common."""
+"""Parts that the measurements share."""

@@ -17,7 +17,7 @@ BACKLOG = 16
 
 @dataclass
 class Count:
-    """What a process has seen since it was last asked; `lanes` are all notifications of each endpoint."""
+    """Arrivals at a process since the last reading; `lanes` are all notifications of each endpoint."""
 
     open: int = 0
     held: int = 0
@@ -124,7 +124,7 @@ class Endpoints:
 
 
 def value(data: bytes, name: bytes, end: bytes) -> bytes:
-    """What stands behind the name; nothing if it is not there."""
+    """The value behind the name; nothing if it is not there."""
     return data.partition(name)[2].partition(end)[0]
 
 

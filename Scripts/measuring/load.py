@@ -1,4 +1,4 @@
-"""What the measurements are made with: a payload, wrk to post it, and the wait until all is settled."""
+"""The tools of the measurements: a payload, wrk to post it, and the wait until all is settled."""
 
 import json
 import re
