@@ -153,7 +153,7 @@ let package = Package(
                 "Plugins/Projects/python", ["README.python.md", "routerd_rule.py", "rule.py", "test_rule.py"])
                 + embedded("Plugins/Projects/node", ["README.node.md", "routerd-rule.js", "rule.js", "rule.test.js"])
                 + embedded("Plugins/Projects/rules", ["README.rules.md", "rules.yaml"])
-                // Links to the files of Examples/third-party-rule.
+                // Copies of the files of Examples/third-party-rule; NewPluginTests compares them.
                 + embedded(
                     "Plugins/Projects/swift",
                     [
