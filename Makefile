@@ -10,13 +10,13 @@ RELEASE = .build/release/routerd
 DEBUG = .build/debug/routerd
 PREFIX ?= /usr/local
 TEST = $(SWIFT) test --skip-build --no-color-diagnostics
-# Tests of the binary, and tests that take five seconds of processor time or more in a debug build.
-# Tests that wait for sockets and processes run in processes of their own: beside the simulator they would share its two
-# threads, and what takes a second alone would take minutes. Tests of the transport open thousands of connections, beside
-# which others run out of their time to connect.
+# Tests of the binary, tests of the transport, and tests that take five seconds of processor time or more in a debug build, run
+# in processes of their own. A test that computes holds one of the few threads that all tests of a process share: beside it a
+# client of a socket would run out of its time. Tests of the transport open thousands of connections, beside which others run
+# out of their time to connect.
 BINARY = ^AcceptanceTests\.
 TRANSPORT = ^DeliveryCurlTests\.
-SLOW = ^AcceptanceTests\.|\.(HangingTests|NodeStoreTests|HostileSetTests|ExplanationTests|SabotageTests|SessionRegistryTests|SimulationTests)/|theSuiteFindsAFlaw
+COMPUTING = \.(HangingTests|NodeStoreTests|HostileSetTests|ExplanationTests|SabotageTests|SessionRegistryTests|SimulationTests)/|theSuiteFindsAFlaw
 # The binary under test, and the configuration that `make run` starts it with.
 ROUTERD ?= $(RELEASE)
 CONFIG ?= routerd.yaml
@@ -59,11 +59,12 @@ run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debu
 	@exec $(DEBUG) serve --config $(CONFIG)
 
 test-fast: check build-tests  ## Check the style, then run the tests that stay within the process.
-	$(TEST) --skip "$(SLOW)|$(TRANSPORT)"
+	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)"
 	$(TEST) --filter "$(TRANSPORT)"
 
 test: check build-tests  ## Everything that a change must pass: the fast tests, the binary, the README, senders, chaos, allocations.
-	$(TEST) --skip "$(BINARY)|$(TRANSPORT)"
+	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)"
+	$(TEST) --filter "$(COMPUTING)"
 	$(TEST) --filter "$(TRANSPORT)"
 	$(TEST) --filter "$(BINARY)" --experimental-maximum-parallelization-width 8
 	$(MAKE) check-benchmarks

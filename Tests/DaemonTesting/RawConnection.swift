@@ -34,7 +34,7 @@ final class RawConnection {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         if let host {
-            var source = sockaddr_in(port: 0)
+            var source = loopbackAddress(port: 0)
             source.sin_addr.s_addr = (UInt32(0x7F00_0000) + host).bigEndian
             let bound = withUnsafePointer(to: &source) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -43,7 +43,7 @@ final class RawConnection {
             }
             guard bound == 0 else { throw ProgramError(reason: String(cString: strerror(errno))) }
         }
-        var address = sockaddr_in(port: port)
+        var address = loopbackAddress(port: port)
         let connected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -28,7 +28,12 @@ struct TestDaemon: Sendable {
         var desk: RuleDesk?
         var passcodeValidators: [any PasscodeValidator] = []
         var ruleSource = RuleSource()
-        var slots = 16
+        /// A session stays connected without a stream for longer than a test takes, however busy the machine is.
+        var caps = {
+            var caps = DeliveryCaps(slots: 16)
+            caps.presenceSeconds = 3600
+            return caps
+        }()
         var edge = EdgeSettings()
         var retention = RetentionPolicy.unlimited
         var feed = FeedSettings()
@@ -163,12 +168,12 @@ func withDaemon<Value>(
         try SQLiteStore(
             path: options.database ?? directory.file(),
             configuration: SQLiteStoreConfiguration(durability: .normal)))
-    let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.slots))
+    let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.caps.slots))
     let plugins = try PluginRegistry(
         sourceKinds: BuiltInPlugins.sourceKinds, rules: options.rules, passcodeValidators: options.passcodeValidators,
         observers: options.observers, deliveryFormatKinds: BuiltInPlugins.deliveryFormatKinds)
     let host = try EngineHost(
-        store: store, transport: transport, rules: options.rules, caps: DeliveryCaps(slots: options.slots),
+        store: store, transport: transport, rules: options.rules, caps: options.caps,
         retention: options.retention, userAgent: "routerd/test", feed: options.feed, observers: options.observers,
         observerLimits: options.observerLimits, desk: options.desk, logger: options.logger)
     let api = API(

@@ -7,7 +7,7 @@ final class UnusedPort: Sendable {
 
     init() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in(port: 0)
+        var address = loopbackAddress(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -21,15 +21,17 @@ final class UnusedPort: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Lets the kernel take a connection, which is never answered.
+    func listenInSilence() -> Bool { listen(descriptor, 1) == 0 }
+
     var url: String { "http://127.0.0.1:\(port)/hook" }
 }
 
-extension sockaddr_in {
-    /// The loopback interface.
-    init(port: Int) {
-        self.init()
-        sin_family = sa_family_t(AF_INET)
-        sin_port = in_port_t(port).bigEndian
-        sin_addr.s_addr = inet_addr("127.0.0.1")
-    }
+/// A port of the loopback interface.
+func loopbackAddress(port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    return address
 }

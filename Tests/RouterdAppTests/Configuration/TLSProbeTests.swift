@@ -32,19 +32,10 @@ struct TLSProbeTests {
         let closed = await TLSProbe.handshake(host: "127.0.0.1", port: 1, authorities: nil)
         guard case .failed = closed else { throw ProgramError(reason: "\(closed)") }
         // A listener whose backlog takes the connection, and that never answers.
-        let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        defer { close(silent) }
-        var address = sockaddr_in(port: 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isNamed = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
-                bind(silent, place, length) == 0 && listen(silent, 1) == 0 && getsockname(silent, place, &length) == 0
-            }
-        }
-        try #require(isNamed)
-        let port = Int(UInt16(bigEndian: address.sin_port))
+        let silent = try UnusedPort()
+        try #require(silent.listenInSilence())
         let late = await TLSProbe.handshake(
-            host: "127.0.0.1", port: port, authorities: nil, timeout: .milliseconds(100))
+            host: "127.0.0.1", port: silent.port, authorities: nil, timeout: .milliseconds(100))
         guard case .failed = late else { throw ProgramError(reason: "\(late)") }
     }
 }

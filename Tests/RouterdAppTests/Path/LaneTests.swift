@@ -58,7 +58,9 @@ struct LaneTests {
     }
 
     @Test func slotsBoundWhatIsUnderWayAltogether() async throws {
-        try await withGallery(TestDaemon.Options(slots: 2)) { daemon, receiver in
+        var options = TestDaemon.Options()
+        options.caps = DeliveryCaps(slots: 2)
+        try await withGallery(options) { daemon, receiver in
             receiver.hold()
             for number in 0..<6 {
                 try await daemon.putSession("s\(number)", at: receiver.url(), conditions(can: "SELF == '\(number)'"))
