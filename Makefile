@@ -131,10 +131,11 @@ check-scenes:  ## Run the programs of Examples/windows-and-gates and the request
 	python3 -m unittest discover -s Tests/scenes -q
 	python3 Tests/scenes/run.py --routerd $(ROUTERD)
 
-check-clients:  ## Play the clients of Clients against the daemon: tabs in headless Chromium, the Python client, WebSockets, and receivers while the daemon is killed (KILLS=10 RECEIVERS=16).
+check-clients:  ## Play the clients of Clients against the daemon: tabs and a passkey in headless Chromium, the Python client, WebSockets, and receivers while the daemon is killed (KILLS=10 RECEIVERS=16).
 	@Scripts/setup.sh chromium python3-venv openssl
 	python3 Tests/streams/clients.py $(ROUTERD)
 	python3 Tests/streams/windows.py $(ROUTERD)
+	python3 Tests/streams/passkeys.py $(ROUTERD)
 	python3 Tests/streams/storm.py $(ROUTERD) --kills $(or $(KILLS),10) --receivers $(or $(RECEIVERS),16)
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.

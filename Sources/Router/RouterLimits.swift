@@ -198,6 +198,8 @@ package enum RouterLimits {
     /// Maximum length of the name of an issuer, an audience, a key or a subject, and of a token, in bytes.
     package static let proofTextBytes = 512
     package static let proofTokenBytes = 16 * 1024
+    /// Maximum number of origins of a relying party.
+    package static let relyingPartyOrigins = 8
     /// The size of an RSA key's modulus, in bytes.
     static let proofModulusBytes = 256...512
     /// The time for which a session counts as connected without a connection to its stream, in seconds.

@@ -7,12 +7,7 @@ prints its own. Pictures of both tabs go to .build/windows.
 """
 
 import asyncio
-import base64
-import functools
-import http.server
-import itertools
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -20,87 +15,22 @@ import sys
 import tempfile
 import threading
 import urllib.error
-import urllib.parse
 import urllib.request
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from browser import ROOT, Tab, pages, started_browser, started_daemon, until
+
 EXAMPLE = ROOT / "Examples/windows"
-ENVIRONMENT = ROOT / ".build/streams-venv"
 PICTURES = ROOT / ".build/windows"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SECONDS = 40
-if not (ENVIRONMENT.exists() and ENVIRONMENT.samefile(sys.prefix)):
-    os.execv(ENVIRONMENT / "bin/python", [ENVIRONMENT / "bin/python", __file__, *sys.argv[1:]])
-from websockets.asyncio.client import connect  # noqa: E402
 
 
-class Files(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
+async def submit(tab, content):
+    await tab.evaluate(
+        f"document.getElementById('content').value = {json.dumps(content)}; document.getElementById('form').requestSubmit()")
 
 
-class Tab:
-    """A tab of the browser, by the protocol of its developer tools."""
-
-    numbers = itertools.count(1)
-
-    def __init__(self, port, target, socket):
-        self.port, self.target, self.socket = port, target, socket
-
-    @classmethod
-    async def open(cls, port, url):
-        address = urllib.parse.quote(url, safe="")
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/json/new?{address}", method="PUT")
-        found = json.loads(await asyncio.to_thread(lambda: urllib.request.urlopen(request).read()))
-        socket = await connect(found["webSocketDebuggerUrl"], max_size=None)
-        return cls(port, found["id"], socket)
-
-    async def call(self, method, **parameters):
-        number = next(self.numbers)
-        await self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
-        async for message in self.socket:
-            answer = json.loads(message)
-            if answer.get("id") == number:
-                return answer["result"]
-
-    async def evaluate(self, text):
-        return (await self.call("Runtime.evaluate", expression=text))["result"].get("value")
-
-    async def type(self, content):
-        await self.evaluate(
-            f"document.getElementById('content').value = {json.dumps(content)}; document.getElementById('form').requestSubmit()")
-
-    async def shows(self, pattern):
-        await until(pattern, lambda: self.evaluate("document.getElementById('list').innerText"), re.search)
-
-    async def picture(self, name):
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        (PICTURES / name).write_bytes(base64.b64decode((await self.call("Page.captureScreenshot"))["data"]))
-
-    async def close(self):
-        address = f"http://127.0.0.1:{self.port}/json/close/{self.target}"
-        await asyncio.to_thread(lambda: urllib.request.urlopen(address).read())
-
-
-async def until(wanted, read, fits):
-    found = None
-    for _ in range(SECONDS * 10):
-        found = await read()
-        if fits(wanted, found or ""):
-            return
-        await asyncio.sleep(0.1)
-    raise SystemExit(f"{wanted!r} did not come in {SECONDS} s; there is {found!r}")
-
-
-def started(command, pattern, **options):
-    """A process, and the part of its messages that a pattern finds."""
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
-    for line in process.stderr:
-        if found := re.search(pattern, line):
-            threading.Thread(target=process.stderr.read, daemon=True).start()
-            return process, found[1]
-    raise SystemExit(f"{command[0]} does not start")
+async def shows(tab, pattern):
+    await until(pattern, lambda: tab.evaluate("document.getElementById('list')?.innerText"), re.search)
 
 
 async def play(url, origin, port, agent):
@@ -119,17 +49,17 @@ async def play(url, origin, port, agent):
     await until(["agent", "one"], sessions, lambda wanted, found: wanted == found)
     two = await Tab.open(port, page("two", "doc/2"))
     await until(["agent", "one", "two"], sessions, lambda wanted, found: wanted == found)
-    await one.type("doc/2")
-    await two.shows("notification.*doc/2")
-    await two.type("doc/1")
-    await one.shows("notification.*doc/1")
-    await one.picture("one.png")
-    await two.picture("two.png")
+    await submit(one, "doc/2")
+    await shows(two, "notification.*doc/2")
+    await submit(two, "doc/1")
+    await shows(one, "notification.*doc/1")
+    await one.picture(PICTURES / "one.png")
+    await two.picture(PICTURES / "two.png")
     await two.close()
     await until(["agent", "one"], sessions, lambda wanted, found: wanted == found)
-    await one.type("doc/2")
-    await one.shows("notification.*doc/2")
-    await one.type("agent/1")
+    await submit(one, "doc/2")
+    await shows(one, "notification.*doc/2")
+    await submit(one, "agent/1")
 
     async def printed():
         return "".join(agent)
@@ -143,34 +73,27 @@ def main():
     served = folder / "pages"
     shutil.copytree(EXAMPLE, served)
     shutil.copy(ROOT / "Clients/js/routerd.js", served)
-    pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=served))
-    threading.Thread(target=pages.serve_forever, daemon=True).start()
-    origin = f"http://127.0.0.1:{pages.server_address[1]}"
-    (folder / "windows.yaml").write_text(f'http:\n  allowedOrigins: ["{origin}"]\n')
     running = []
     try:
-        daemon, url = started(
-            [sys.argv[1], "serve", "--config", folder / "windows.yaml", "--listen", "127.0.0.1:0", "--database",
-             folder / "db.sqlite"], r"listening on (http://\S+)")
-        running.append(daemon)
-        browser, port = started(
-            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
-             "--remote-debugging-port=0", "about:blank"], r"DevTools listening on ws://127\.0\.0\.1:(\d+)/",
-            stdout=subprocess.DEVNULL)
-        running.append(browser)
-        application = json.dumps({"manifest": {"supportsMultipleScenes": True}}).encode()
-        urllib.request.urlopen(urllib.request.Request(
-            f"{url}/v1/applications/com.example.Windows", application, {"content-type": "application/json"}, method="PUT"))
-        agent = subprocess.Popen([sys.executable, EXAMPLE / "agent.py", url], stdout=subprocess.PIPE, text=True)
-        running.append(agent)
-        lines = []
-        threading.Thread(target=lambda: lines.extend(agent.stdout), daemon=True).start()
-        asyncio.run(play(url, origin, int(port), lines))
+        with pages(served) as port:
+            origin = f"http://127.0.0.1:{port}"
+            daemon, url = started_daemon(sys.argv[1], folder, origin)
+            running.append(daemon)
+            browser, tools = started_browser(folder)
+            running.append(browser)
+            application = json.dumps({"manifest": {"supportsMultipleScenes": True}}).encode()
+            urllib.request.urlopen(urllib.request.Request(
+                f"{url}/v1/applications/com.example.Windows", application, {"content-type": "application/json"},
+                method="PUT"))
+            agent = subprocess.Popen([sys.executable, EXAMPLE / "agent.py", url], stdout=subprocess.PIPE, text=True)
+            running.append(agent)
+            lines = []
+            threading.Thread(target=lambda: lines.extend(agent.stdout), daemon=True).start()
+            asyncio.run(play(url, origin, int(tools), lines))
     finally:
         for process in reversed(running):
             process.kill()
             process.wait()
-        pages.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -82,6 +82,8 @@ package struct PasscodePlace: Hashable, Sendable {
     package let policy: PasscodePolicy
     /// The issuers whose tokens stand in for the passcode.
     package let issuers: [ProofIssuer]
+    /// The relying party whose authenticators stand in for the passcode.
+    package let relyingParty: RelyingParty?
     let settings: OnboardingSettings
 
     package var prompts: PromptTexts { settings.prompts }
@@ -112,7 +114,8 @@ extension Tenant {
         guard let session = sessions[speaker.session.session] else { throw .unknownSession(speaker.session) }
         guard let key = session.place(under: settings) else { throw .notAtGate(speaker.session) }
         do { try gate(of: key.device).admit(speaker.claim, in: speaker.purpose.states) } catch { throw .gate(error) }
-        return PasscodePlace(key: key, policy: policy, issuers: gates.issuers, settings: settings)
+        return PasscodePlace(
+            key: key, policy: policy, issuers: gates.issuers, relyingParty: gates.relyingParty, settings: settings)
     }
 }
 

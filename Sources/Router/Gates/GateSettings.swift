@@ -7,17 +7,29 @@ package struct GateSettings: Hashable, Sendable {
     package var passcode: PasscodePolicy?
     /// The issuers whose tokens stand in for the passcode.
     package var issuers: [ProofIssuer] {
-        get { rareIssuers[[]] }
-        set { rareIssuers[[]] = newValue }
+        get { substitutes[Substitutes()].issuers }
+        set { substitutes[Substitutes()].issuers = newValue }
     }
-    private var rareIssuers: RareValue<[ProofIssuer]>
+    /// The relying party whose authenticators stand in for the passcode.
+    package var relyingParty: RelyingParty? {
+        get { substitutes[Substitutes()].relyingParty }
+        set { substitutes[Substitutes()].relyingParty = newValue }
+    }
+    private var substitutes: RareValue<Substitutes>
+
+    /// The settings that few applications have: one word in the copies of an application.
+    private struct Substitutes: Hashable, Sendable {
+        var issuers: [ProofIssuer] = []
+        var relyingParty: RelyingParty?
+    }
 
     package init(
-        onboarding: OnboardingSettings? = nil, passcode: PasscodePolicy? = nil, issuers: [ProofIssuer] = []
+        onboarding: OnboardingSettings? = nil, passcode: PasscodePolicy? = nil, issuers: [ProofIssuer] = [],
+        relyingParty: RelyingParty? = nil
     ) {
         self.onboarding = onboarding
         self.passcode = passcode
-        rareIssuers = RareValue(issuers, unless: [])
+        substitutes = RareValue(Substitutes(issuers: issuers, relyingParty: relyingParty), unless: Substitutes())
     }
 
     /// The texts for people.

@@ -203,7 +203,7 @@ enum StoreSamples {
                     minLength: 1, hasDigit: true, hasUpper: true, hasLower: true, hasSpecial: true, isDigitsOnly: true,
                     minUniqueChars: 2, retryLimit: 3, allowsBiometrics: false, noPasscodeRequired: true,
                     lockTimeoutSeconds: -1, expirationDays: 4),
-                issuers: issuers(text)),
+                issuers: issuers(text), relyingParty: RelyingParty(id: text, origins: [text, ""])),
             observers: [PluginID(unchecked: "z.z"), PluginID(unchecked: "a.a")])
     }
 

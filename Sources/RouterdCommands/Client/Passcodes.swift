@@ -29,6 +29,7 @@ struct ShowPasscode: AsyncParsableCommand {
         for issuer in answer["issuers"]?.asArray ?? [] {
             rows.append(["issuer", "\(issuer["issuer"]?.asString ?? "") for \(issuer["audience"]?.asString ?? "")"])
         }
+        if let party = answer["webAuthn"]?["rpId"]?.asString { rows.append(["relying party", party]) }
         for member in answer["policy"]?.asObject?.members ?? [] {
             rows.append([member.key, String(decoding: member.value.serialized(), as: UTF8.self)])
         }

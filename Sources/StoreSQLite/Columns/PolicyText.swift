@@ -1,19 +1,21 @@
 import Router
 import RouterPlugin
 
-/// A policy of passcodes in one column, with the issuers of proofs: a JSON object in the words of the API.
+/// A policy of passcodes in one column, with what stands in for a passcode: a JSON object in the words of the API.
 enum PolicyText {
-    static func encode(_ policy: PasscodePolicy, _ issuers: [ProofIssuer]) -> String {
+    static func encode(_ policy: PasscodePolicy, of gates: GateSettings) -> String {
         let object = JSONWriter.object { object in
             policy.write(to: &object)
-            guard !issuers.isEmpty else { return }
-            object.field("issuers", JSONValue.array(issuers.map { .object($0.json) }))
+            if !gates.issuers.isEmpty {
+                object.field("issuers", JSONValue.array(gates.issuers.map { .object($0.json) }))
+            }
+            if let party = gates.relyingParty { object.field("webAuthn", JSONValue.object(party.json)) }
         }
         return String(decoding: object, as: UTF8.self)
     }
 
     /// Reads what `encode` has written, and nothing else.
-    static func decode(_ text: String) throws(StoreError) -> (policy: PasscodePolicy, issuers: [ProofIssuer]) {
+    static func decode(_ text: String, into gates: inout GateSettings) throws(StoreError) {
         guard let value = try? JSONValue(parsing: Array(text.utf8)) else { throw damaged }
         func number(_ name: String) throws(StoreError) -> Int {
             guard let number = value[name]?.asInt64 else { throw damaged }
@@ -23,15 +25,19 @@ enum PolicyText {
             guard let flag = value[name]?.asBool else { throw damaged }
             return flag
         }
-        let policy = PasscodePolicy(
+        gates.passcode = PasscodePolicy(
             minLength: try number("minLength"), hasDigit: try flag("hasDigit"), hasUpper: try flag("hasUpper"),
             hasLower: try flag("hasLower"), hasSpecial: try flag("hasSpecial"), isDigitsOnly: try flag("isDigitsOnly"),
             minUniqueChars: try number("minUniqueChars"), retryLimit: try number("retryLimit"),
             allowsBiometrics: try flag("allowsBiometrics"), noPasscodeRequired: try flag("noPasscodeRequired"),
             lockTimeoutSeconds: try number("lockTimeoutSeconds"), expirationDays: try number("expirationDays"))
-        var issuers: [ProofIssuer] = []
-        for element in value["issuers"]?.asArray ?? [] { issuers.append(try issuer(element)) }
-        return (policy, issuers)
+        for element in value["issuers"]?.asArray ?? [] { gates.issuers.append(try issuer(element)) }
+        gates.relyingParty = try value["webAuthn"].map(relyingParty)
+    }
+
+    private static func relyingParty(_ value: JSONValue) throws(StoreError) -> RelyingParty {
+        guard let id = value["rpId"]?.asString, let origins = value["origins"]?.asArray else { throw damaged }
+        return RelyingParty(id: id, origins: origins.compactMap(\.asString))
     }
 
     private static func issuer(_ value: JSONValue) throws(StoreError) -> ProofIssuer {

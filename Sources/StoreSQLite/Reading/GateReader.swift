@@ -112,14 +112,15 @@ extension ColumnReader {
     mutating func gates() throws(StoreError) -> GateSettings {
         let (isConfigured, demo, closes, prompts) = (optionalInt(), optionalText(), bool(), text())
         let (keepsHeld, covers) = (optionalInt() != nil, optionalInt() != nil)
-        let passcode = try optionalText().map(PolicyText.decode)
+        let policy = optionalText()
         guard let isConfigured else { return GateSettings() }
-        return GateSettings(
+        var gates = GateSettings(
             onboarding: OnboardingSettings(
                 isConfigured: isConfigured != 0, demoConfiguration: demo, closesWithLastScene: closes,
                 coversInBackground: covers, keepsHeldOnReset: keepsHeld,
-                prompts: try PromptTexts(list: prompts)),
-            passcode: passcode?.policy, issuers: passcode?.issuers ?? [])
+                prompts: try PromptTexts(list: prompts)))
+        if let policy { try PolicyText.decode(policy, into: &gates) }
+        return gates
     }
 
     /// held_by; the gate is one of the application's.

@@ -64,7 +64,7 @@ extension ChangeWriter {
             $0.bind(application.delivery.lifeCycleEvents)
             $0.bind(application.manifest.allowsOneSceneOnly)
             $0.bind(application.gates.onboarding)
-            $0.bind(application.gates.passcode.map { PolicyText.encode($0, application.gates.issuers) })
+            $0.bind(application.gates.passcode.map { PolicyText.encode($0, of: application.gates) })
             $0.bind(TextList.encode(application.observers.map(\.text)))
             $0.bind(application.routing.requiresContentID)
             $0.bind(application.routing.broadcasts ? Int64(1) : nil)

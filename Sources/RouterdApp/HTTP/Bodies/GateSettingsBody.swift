@@ -26,6 +26,7 @@ enum GateSettingsBody {
         if var passcode = try reader.object("passcode") {
             gates.passcode = try passcode.passcodePolicy()
             gates.issuers = try ProofIssuerBody.read(&passcode)
+            gates.relyingParty = try RelyingPartyBody.read(&passcode)
             try passcode.finish()
             // A passcode is chosen during onboarding.
             gates.onboarding = gates.onboarding ?? OnboardingSettings()
@@ -81,6 +82,7 @@ enum GateSettingsBody {
             object.object("passcode") { passcode in
                 policy.write(to: &passcode)
                 ProofIssuerBody.write(gates.issuers, to: &passcode)
+                RelyingPartyBody.write(gates.relyingParty, to: &passcode)
             }
         }
         guard let settings = gates.onboarding else { return }

@@ -63,6 +63,43 @@ package struct PasscodeBody {
         return try deviceKey()
     }
 
+    /// The answer to a challenge: a signature, or an assertion in its place.
+    package enum DeviceAnswer: Sendable {
+        /// In base64.
+        case signature(String)
+        case assertion(WebAuthnAssertion)
+    }
+
+    package mutating func deviceAnswer() throws(Problem) -> DeviceAnswer {
+        guard var assertion = try reader.object("assertion") else { return .signature(try text("signature")) }
+        if case .absent = reader.presence("signature") {
+        } else {
+            throw reader.invalid("signature", "must not stand beside an assertion")
+        }
+        let (data, authenticator) = (
+            try bytes("clientDataJSON", &assertion), try bytes("authenticatorData", &assertion)
+        )
+        let signature = try bytes("signature", &assertion)
+        // The person whom the authenticator knows; the gate knows its own.
+        _ = try assertion.string("userHandle")
+        try assertion.finish()
+        guard
+            let read = WebAuthnAssertion(clientData: data, authenticatorData: authenticator, signature: signature)
+        else {
+            throw Problem(
+                .unprocessableContent, "unreadable-assertion",
+                "The assertion must have client data in JSON, and at least 37 bytes of the authenticator.",
+                pointer: reader.pointer(to: "assertion"))
+        }
+        return .assertion(read)
+    }
+
+    private func bytes(_ key: String, _ assertion: inout ObjectReader) throws(Problem) -> [UInt8] {
+        guard let text = try assertion.string(key) else { throw assertion.missing(key) }
+        guard let bytes = Base64URL.decode(text.utf8) else { throw assertion.invalid(key, "must be base64url") }
+        return bytes
+    }
+
     package mutating func text(_ key: String) throws(Problem) -> String {
         guard let text = try reader.string(key) else { throw reader.missing(key) }
         return text

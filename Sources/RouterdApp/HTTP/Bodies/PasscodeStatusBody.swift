@@ -6,8 +6,8 @@ package import RouterPlugin
 package enum PasscodeStatusBody {
     /// - Parameter languages: The languages for the texts of screens, the best one first.
     package static func write(
-        _ lock: PasscodeLock, under policy: PasscodePolicy, of issuers: [ProofIssuer], at now: Timestamp,
-        _ prompts: PromptTexts, in languages: [String]
+        _ lock: PasscodeLock, under policy: PasscodePolicy, of gates: GateSettings, at now: Timestamp,
+        in languages: [String]
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("device", lock.key.device)
@@ -19,8 +19,9 @@ package enum PasscodeStatusBody {
             if let time = lock.notBefore, time > now { body.field("notBefore", time.rfc3339) }
             if let time = lock.locksAt(under: policy) { body.field("locksAt", time.rfc3339) }
             body.object("policy") { policy.write(to: &$0) }
-            ProofIssuerBody.writeNames(issuers, to: &body)
-            body.object("prompts") { prompts.write(Prompt.passcode, in: languages, to: &$0) }
+            ProofIssuerBody.writeNames(gates.issuers, to: &body)
+            RelyingPartyBody.write(gates.relyingParty, to: &body)
+            body.object("prompts") { gates.prompts.write(Prompt.passcode, in: languages, to: &$0) }
         }
     }
 

@@ -83,16 +83,31 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         var body = try await body(of: request, context, by: caller, for: .input)
-        let (text, signature) = (try body.text("challenge"), try body.text("signature"))
+        let (text, answer) = (try body.text("challenge"), try body.deviceAnswer())
         try body.finish()
         let speaker = body.speaker
-        let key = try await host.read { engine in
-            Result { () throws(Refusal) in engine.passcodeLock(try engine.passcodePlace(of: speaker).key).deviceKey }
-        }.mapError(Problem.init).get()
+        let found = await host.read { engine in
+            Result { () throws(Refusal) in
+                let place = try engine.passcodePlace(of: speaker)
+                return (key: engine.passcodeLock(place.key).deviceKey, party: place.relyingParty)
+            }
+        }
+        let (key, party) = try found.mapError(Problem.init).get()
+        let fault: Problem?
+        switch answer {
+        case .signature(let signature):
+            let isSigned = key.map { DeviceKeyReader.isSigned(text, by: signature, with: $0) } ?? false
+            fault = isSigned ? nil : .invalidSignature
+        case .assertion(let assertion):
+            guard let party else { throw Problem.assertionsNotAllowed }
+            fault = key.flatMap { assertion.problem(text, of: party, with: $0) }
+        }
         // Without a device key the engine refuses the request.
-        let isRight = key.map { DeviceKeyReader.isSigned(text, by: signature, with: $0) } ?? false
-        let step = PasscodeRequest.Step.answer(text, by: key, isRight: isRight)
-        return .json(.ok, try await gate(after: step, by: speaker, in: request.languages()))
+        let step = PasscodeRequest.Step.answer(text, by: key, isRight: key != nil && fault == nil)
+        return .json(
+            .ok,
+            try await gate(
+                after: step, by: speaker, in: request.languages(), refusing: fault ?? .invalidSignature))
     }
 
     /// Unlocks by a token of an issuer that the application trusts. The signature is verified here, and everything else is
@@ -154,8 +169,7 @@ extension API {
         return .json(
             .ok,
             PasscodeStatusBody.write(
-                found.lock, under: policy, of: application.gates.issuers, at: host.now, application.gates.prompts,
-                in: languages))
+                found.lock, under: policy, of: application.gates, at: host.now, in: languages))
     }
 
     /// The rules that a passcode candidate does not meet. Nothing is counted or kept, and the answer reveals nothing
@@ -226,8 +240,11 @@ extension API {
     }
 
     /// The gate after a step that has admitted a person, or has changed the passcode or the device key.
+    ///
+    /// - Parameter refusal: The problem of a device that has not shown that it is there.
     private func gate(
-        after step: PasscodeRequest.Step, by speaker: PasscodeRequest.Speaker, in languages: [String]
+        after step: PasscodeRequest.Step, by speaker: PasscodeRequest.Speaker, in languages: [String],
+        refusing refusal: Problem = .invalidSignature
     ) async throws(Problem) -> [UInt8] {
         let (result, gate) = try await perform(step, by: speaker)
         switch result {
@@ -238,7 +255,7 @@ extension API {
                 triesRemaining: left, (prompts ?? PromptTexts()).text(of: .invalidPasscode, in: languages))
         case .outcome(.exhausted): throw Problem(PasscodeLock.Refusal.exhausted)
         case .outcome(.expired): throw Problem(PasscodeLock.Refusal.expired)
-        case .answered(false): throw .invalidSignature
+        case .answered(false): throw refusal
         case .proof(.failure(let fault)): throw .invalidProof(fault)
         case .trial, .challenge: throw .unexpectedReply
         }

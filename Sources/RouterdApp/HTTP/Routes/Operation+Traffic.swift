@@ -186,7 +186,17 @@ extension Operation {
             ) { $0.challengeDevice },
             Operation(
                 .post, "\(passcode)/answer", .session, "answerChallenge", "Answers a challenge.",
-                body: .json(.passcode(["challenge": .text, "signature": .text])), .ok(.named("Gate"))
+                body: .json(
+                    .passcode(
+                        ["challenge": .text],
+                        optional: [
+                            "signature": .text,
+                            "assertion": .request(
+                                ["userHandle": .text.orNull],
+                                required: [
+                                    "clientDataJSON": .text, "authenticatorData": .text, "signature": .text,
+                                ]),
+                        ])), .ok(.named("Gate"))
             ) { $0.answerChallenge },
             Operation(
                 .post, "\(passcode)/proof", .session, "proveByToken", "Unlocks by a token of an issuer.",

@@ -194,6 +194,7 @@ package enum ResourceSchemas {
                 of: .request(
                     ["anySubject": .flag],
                     required: ["issuer": .text, "audience": .text, "jwks": .document])),
+            "webAuthn": .request([:], required: ["rpId": .text, "origins": .list(of: .text)]),
         ])
         return [
             (
@@ -241,6 +242,7 @@ package enum ResourceSchemas {
                     optional: [
                         "chosenAt": .time, "notBefore": .time, "locksAt": .time,
                         "issuers": .list(of: .object(["issuer": .text, "audience": .text])),
+                        "webAuthn": .object(["rpId": .text, "origins": .list(of: .text)]),
                     ])
             ),
             (
