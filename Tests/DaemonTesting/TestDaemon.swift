@@ -168,7 +168,8 @@ func withDaemon<Value>(
         try SQLiteStore(
             path: options.database ?? directory.file(),
             configuration: SQLiteStoreConfiguration(durability: .normal)))
-    let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.caps.slots))
+    let transport = try CurlTransport(
+        configuration: CurlConfiguration(egress: options.egress, slots: options.caps.slots))
     let plugins = try PluginRegistry(
         sourceKinds: BuiltInPlugins.sourceKinds, rules: options.rules, passcodeValidators: options.passcodeValidators,
         observers: options.observers, deliveryFormatKinds: BuiltInPlugins.deliveryFormatKinds)
