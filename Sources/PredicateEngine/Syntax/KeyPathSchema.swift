@@ -53,8 +53,8 @@ package struct KeyPathSchema: Sendable {
 
     /// The first fault of a comparison: a path without a field, or a literal that the field cannot be compared with.
     func fault(of comparison: Predicate.Comparison) -> Predicate.Comparison.TypeFault? {
-        if let path = unknownPath(in: comparison.left) { return unknown(path, .left) }
-        if let path = unknownPath(in: comparison.right) { return unknown(path, .right) }
+        if isUnknown(comparison.left) { return unknown(.left) }
+        if isUnknown(comparison.right) { return unknown(.right) }
         if let quantifier = comparison.quantifier, let field = scalar(comparison.left) {
             let message = "\(field.name) is no array, which \(quantifier.rawValue) wants"
             return .init(side: .left, code: .collectionRequired, message: message)
@@ -77,17 +77,16 @@ package struct KeyPathSchema: Sendable {
         return field
     }
 
-    private func unknownPath(in operand: Predicate.Operand) -> PayloadPath? {
+    /// Whether an operand has a path to no field.
+    private func isUnknown(_ operand: Predicate.Operand) -> Bool {
         switch operand {
-        case .path(let path): field(at: path) == nil ? path : nil
-        case .aggregate(let elements): elements.lazy.compactMap { unknownPath(in: $0) }.first
-        default: nil
+        case .path(let path): field(at: path) == nil
+        case .aggregate(let elements): elements.contains(where: isUnknown)
+        default: false
         }
     }
 
-    private func unknown(
-        _ path: PayloadPath, _ side: Predicate.Comparison.TypeFault.Side
-    ) -> Predicate.Comparison.TypeFault {
+    private func unknown(_ side: Predicate.Comparison.TypeFault.Side) -> Predicate.Comparison.TypeFault {
         let names = fields.map(\.name).joined(separator: ", ")
         return .init(side: side, code: .keyPathNotAllowed, message: "there is no such value; there are: \(names)")
     }

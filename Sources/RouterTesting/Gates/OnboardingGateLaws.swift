@@ -172,13 +172,13 @@ package struct OnboardingGateLaws {
         let cell = Self.cell(before.state, kind, isFollowed: isFollowed)
         do {
             let actions = try gate.handle(event)
-            if let claim, let wrong = wrong(claim, kind, cell, before) { fail("\(event) was taken: \(wrong)") }
+            if let claim, let wrong = wrong(claim, kind, before) { fail("\(event) was taken: \(wrong)") }
             if cell == .refused { fail("\(event) means nothing in \(before.state)") }
             check(cell, event, before)
             check(actions, event, before)
         } catch {
             if gate != before { fail("\(event) was refused and changed the gate") }
-            if claim.flatMap({ wrong($0, kind, cell, before) }) == nil, cell != .refused {
+            if claim.flatMap({ wrong($0, kind, before) }) == nil, cell != .refused {
                 fail("\(event) was refused: \(error)")
             }
             if let claim, claim.term != before.term, error != .staleTerm(current: before.term) {
@@ -189,9 +189,7 @@ package struct OnboardingGateLaws {
     }
 
     /// The reason why a claim must be refused; nil if it must be accepted.
-    private func wrong(
-        _ claim: OnboardingGate.Claim, _ kind: Kind, _ cell: Cell, _ before: OnboardingGate
-    ) -> String? {
+    private func wrong(_ claim: OnboardingGate.Claim, _ kind: Kind, _ before: OnboardingGate) -> String? {
         if claim.term != before.term { return "it is of another term" }
         // Outside a flow, any session may start a reset.
         if kind == .reset, !before.state.needsSomebody { return nil }

@@ -145,7 +145,7 @@ extension Witness {
             }
         }
         for id in ledger.deleting { fail("liveness: the deletion of \(id) does not go on") }
-        checkSilence(engine, at: now)
+        checkSilence(at: now)
         let sessions = engine.tenants.values.reduce(0) { $0 + $1.sessions.count }
         require(sessions == ledger.registrations.sessions.count, "isolation: the engine has other sessions")
         for (key, session) in ledger.registrations.discarded {

@@ -88,7 +88,7 @@ extension Witness {
     }
 
     /// The responsible session has a lease; and none that is silent is waited for if another one could follow.
-    mutating func checkSilence(_ engine: Engine, at now: Timestamp) {
+    mutating func checkSilence(at now: Timestamp) {
         for (key, gate) in ledger.registrations.gates where gate.state.needsSomebody {
             let present = ledger.registrations.present(at: key)
             guard let responsible = present.first(where: { $0.key.session == gate.responsible }) else { continue }

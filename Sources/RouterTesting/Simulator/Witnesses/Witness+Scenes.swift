@@ -46,7 +46,7 @@ extension Witness {
             if let finding { fail("life cycle: \(finding)") }
         }
         checkDiscards(changes, before)
-        checkQuestions(before)
+        checkQuestions()
         checkSceneCount(put.keys, before)
     }
 
@@ -77,7 +77,7 @@ extension Witness {
     }
 
     /// A session that waits for its configuration has a question under way to its delegate.
-    private mutating func checkQuestions(_ before: Registrations) {
+    private mutating func checkQuestions() {
         for (key, session) in ledger.registrations.sessions where session.awaitsConfiguration {
             let isAsked = ledger.unsettled.contains { sequence in
                 guard let accepted = ledger.entries[sequence]?.accepted else { return false }
