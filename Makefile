@@ -131,9 +131,10 @@ check-scenes:  ## Run the programs of Examples/windows-and-gates and the request
 	python3 -m unittest discover -s Tests/scenes -q
 	python3 Tests/scenes/run.py --routerd $(ROUTERD)
 
-check-clients:  ## Play the clients of Clients against the daemon: tabs and a passkey in headless Chromium, the Python client, WebSockets, and receivers while the daemon is killed (KILLS=10 RECEIVERS=16).
+check-clients:  ## Play the clients of Clients against the daemon: tabs and a passkey in headless Chromium, the Python client, WebSockets, outages, and receivers while the daemon is killed (KILLS=10 RECEIVERS=16).
 	@Scripts/setup.sh chromium python3-venv openssl
 	python3 Tests/streams/clients.py $(ROUTERD)
+	python3 Tests/streams/presence.py $(ROUTERD)
 	python3 Tests/streams/windows.py $(ROUTERD)
 	python3 Tests/streams/passkeys.py $(ROUTERD)
 	python3 Tests/streams/storm.py $(ROUTERD) --kills $(or $(KILLS),10) --receivers $(or $(RECEIVERS),16)

@@ -1,14 +1,13 @@
-// Makes a tab a scene session of routerd. No dependencies; one module.
+// Makes a tab a scene session of routerd.
 //
 //   const scene = await connectScene({
 //     server: "https://push.example", application: "com.example.Gallery", session: "tab-1", token: "rs_…",
 //     conditions: {preferring: ["doc/42"]}, onDelivery: async ({envelope}) => show(envelope.data),
 //   });
 //
-// `token` is a text, or a function that gives a fresh one for each request. A delivery is acknowledged when `onDelivery`
-// returns; an object that it returns is the answer. An error with `retryAfterSeconds` asks for no attempt before.
-// `onSuperseded` is called when another connection takes over, `onEnded` when the session was discarded, `onGap(after)` when
-// numbers are left out: `range(after)` says why. `discard()` ends the session, as on `pagehide`.
+// `token` is a text, or a function that gives one for each request. `onDelivery` acknowledges when it returns; an object is the
+// answer. An error refuses, with `retryAfterSeconds` for a time. `onSuperseded`: another connection takes over. `onEnded`: the
+// session was discarded. `onGap(after)`: numbers are left out, `range(after)` says why. `discard()` ends the session.
 
 const SILENCE = 45_000;  // Three heartbeats.
 
@@ -23,109 +22,108 @@ export async function connectScene({
   server = "", application, session, token, conditions, fields = {}, onDelivery, onSuperseded = () => {},
   onEnded = () => {}, onError = () => {}, onGap = () => {}, signal,
 }) {
-  const path = `${server}/v1/applications/${encodeURIComponent(application)}/sessions/${encodeURIComponent(session)}`;
+  signal?.throwIfAborted();
+  const [owner, own] = [application, session].map(encodeURIComponent);
+  const path = `${server}/v1/applications/${owner}/sessions/${own}`;
   const stop = new AbortController();
-  signal?.addEventListener("abort", () => stop.abort());
+  const close = () => stop.abort();
+  signal?.addEventListener("abort", close);
 
-  const call = async (method, suffix, body, headers = {}) => {
+  const call = async (method, suffix, body, limit = AbortSignal.timeout(SILENCE)) => {
     const secret = typeof token === "function" ? await token() : token;
     const answer = await fetch(path + suffix, {
-      method, signal: stop.signal, cache: "no-store",
-      headers: {
-        ...(secret && {authorization: `Bearer ${secret}`}), ...(body && {"content-type": "application/json"}), ...headers,
-      },
-      body: body && JSON.stringify(body), keepalive: ["PATCH", "DELETE"].includes(method),
+      method, body, signal: AbortSignal.any([stop.signal, limit]), cache: "no-store",
+      headers: {...(secret && {authorization: `Bearer ${secret}`}), ...(body && {"content-type": "application/json"})},
+      keepalive: /PATCH|DELETE/.test(method),
     });
     if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
     return answer;
   };
+  const patch = (change) => call("PATCH", "", JSON.stringify(change));
 
   const state = () => document.visibilityState === "hidden" ? "background"
     : document.hasFocus() ? "foregroundActive" : "foregroundInactive";
-  let known;
-  // The states of UIKit follow one another; a report that is refused is made again at the next change.
-  const report = async () => {
+  let known = state(), reports = Promise.resolve();
+  // One that is refused is made again at the next change.
+  const report = () => reports = reports.catch(() => {}).then(async () => {
     if (state() === known || stop.signal.aborted) return;
     known = state();
-    try { await call("PATCH", "", {activationState: known}); } catch (error) { known = undefined; onError(error); }
-  };
-  const register = async () => {
-    known = state();
-    await call("PUT", "", {
-      endpoint: {stream: true}, activationState: known, ...(conditions && {activationConditions: conditions}), ...fields,
-    });
-  };
+    try { await patch({activationState: known}); } catch (error) {
+      known = undefined;
+      onError(error);
+    }
+  });
+  // A scene that was away connects in the background.
+  const reportAgain = () => report(known = undefined);
 
+  const settle = async (way, words) => {
+    try { await call("POST", way, words); } catch (error) {
+      if (error.code === "unknown-delivery") return;  // It was cancelled, or has moved.
+      // It was handled or refused all the same.
+      if (!words || ![400, 413, 422].includes(error.status)) throw error;
+      onError(error);
+      await settle(way);
+    }
+  };
   let last;
-  const settle = async (delivery) => {
+  const handle = async (delivery) => {
     if (delivery.sequence > last + 1) onGap(last);
     if (delivery.sequence) last = Math.max(last ?? 0, delivery.sequence);
-    let verb = "ack", body;
-    try { body = await onDelivery(delivery) ?? undefined; } catch (error) {
-      [verb, body] = ["nack", {reason: String(error).slice(0, 500)}];
-      if (error?.retryAfterSeconds !== undefined) body.retryAfterSeconds = error.retryAfterSeconds;
+    let verb = "ack", words;
+    try { words = JSON.stringify(await onDelivery(delivery) ?? undefined); } catch (error) {
+      const retryAfterSeconds = Math.ceil(Math.min(86_400, Math.max(0, error?.retryAfterSeconds))) || undefined;
+      [verb, words] = ["nack", JSON.stringify({reason: String(error).slice(0, 500), retryAfterSeconds})];
     }
-    try { await call("POST", `/deliveries/${delivery.id}/${verb}`, body); } catch (error) {
-      // It was cancelled, or has gone to another session meanwhile.
-      if (error.code === "unknown-delivery") return;
-      // The delivery has been handled, though the answer cannot be used.
-      if (verb !== "ack" || body === undefined || ![400, 413, 422].includes(error.status)) throw error;
-      onError(error);
-      await call("POST", `/deliveries/${delivery.id}/ack`);
-    }
+    await settle(`/deliveries/${delivery.id}/${verb}`, words);
+    if (delivery.envelope.type === "scene.willConnect") reportAgain();
   };
 
-  // A connection that ends without a word is noticed by the heartbeats that do not come.
-  const read = async (reader) => {
-    let timer;
-    const silence = new Promise((_, fail) => { timer = setTimeout(() => fail(new Error("the stream is silent")), SILENCE); });
-    try { return await Promise.race([reader.read(), silence]); } finally { clearTimeout(timer); }
-  };
-
-  // One connection; why the daemon has ended it, or undefined.
+  // One connection; returns what to call if the daemon has ended it.
   const listen = async () => {
-    const answer = await call("GET", "/deliveries", undefined, {accept: "text/event-stream"});
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const lost = new AbortController();
+    const within = async (work) => {
+      const timer = setTimeout(() => lost.abort(new Error("the daemon is silent")), SILENCE);
+      try { return await work; } finally { clearTimeout(timer); }
+    };
+    const {body} = await within(call("GET", "/deliveries", undefined, lost.signal));
+    reportAgain();
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     try {
       for (;;) {
-        const {done, value} = await read(reader);
-        if (done) return undefined;
+        const {done, value} = await within(reader.read());
+        if (done) return;
         const events = (rest + value).split("\n\n");
         rest = events.pop();
         for (const event of events) {
           const field = (name) => event.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-          if (["superseded", "ended"].includes(field("event"))) return field("event");
-          if (field("event") === "delivery") await settle(JSON.parse(field("data")));
+          const kind = field("event");
+          if (kind === "delivery") await handle(JSON.parse(field("data")));
+          if (kind === "superseded") return onSuperseded;
+          if (kind === "ended") return onEnded;
         }
       }
     } finally { reader.cancel().catch(() => {}); }
   };
 
-  await register();
-  const events = [[document, "visibilitychange"], [window, "focus"], [window, "blur"]];
-  for (const [target, name] of events) target.addEventListener(name, report);
-  const close = () => {
-    for (const [target, name] of events) target.removeEventListener(name, report);
-    stop.abort();
-  };
+  await call("PUT", "", JSON.stringify({
+    endpoint: {stream: true}, activationState: known, ...(conditions && {activationConditions: conditions}), ...fields,
+  }));
+  for (const name of ["visibilitychange", "focus", "blur"]) addEventListener(name, report, {signal: stop.signal});
 
   (async () => {
     for (let failures = 0; !stop.signal.aborted;) {
       const began = Date.now();
-      try {
-        const end = await listen();
-        if (end) { close(); return end === "ended" ? onEnded() : onSuperseded(); }
-      } catch (error) {
-        if (stop.signal.aborted) return;
-        onError(error);
-        if (error.code === "unknown-session") await register().catch(onError);
-      }
+      const tell = await listen().catch((error) => {
+        // The session has ended in the meantime.
+        if (/unknown-session|not-a-stream/.test(error.code)) return onEnded;
+        if (!stop.signal.aborted) onError(error);
+      });
+      if (tell) { close(); return tell(); }
       failures = Date.now() - began > 15_000 ? 0 : failures + 1;
       await new Promise((done) => setTimeout(done, Math.random() * Math.min(15_000, 250 * 2 ** failures)));
     }
   })();
   const range = async (after) => (await call("GET", `/deliveries?after=${after}`)).json();
-  const discard = () => call("DELETE", "");
-  return {close, discard, report, range, patch: (change) => call("PATCH", "", change)};
+  return {close, discard: () => call("DELETE", ""), report, range, patch};
 }

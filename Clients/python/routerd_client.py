@@ -6,22 +6,26 @@
     asyncio.run(connect_scene("http://127.0.0.1:8080", "com.example.Gallery", "win-7", show, token="rk_..."))
 
 A delivery is acknowledged when the handler returns; a dict that it returns is the answer, as a webhook may give it. A
-handler that raises `Nack` asks for another attempt; any other exception is a refusal without a time. `token` is a text, or
-a function, plain or async, that gives a fresh one for each request. `Scene.missed` proves by the numbers of deliveries that
-none was lost.
+handler that raises `Nack` asks for another attempt; any other exception, and an answer that is not JSON, is a refusal without
+a time. `token` is a text, or a function, plain or async, that gives a fresh one for each request. A scene that was away for
+too long connects in the background: a state of the foreground that was told last is told again with each connection.
+`Scene.missed` proves by the numbers of deliveries that none was lost.
 """
 
 import asyncio
 import contextlib
 import inspect
 import json
+import math
 import random
 import ssl
 from urllib.parse import quote, urlsplit
 
 __all__ = ["Nack", "Refused", "Superseded", "Ended", "Numbers", "Scene", "connect_scene"]
 
-SILENCE_SECONDS = 45  # Three heartbeats.
+SILENCE_SECONDS = 45  # Three heartbeats; for an answer too.
+LONGEST_WAIT_SECONDS = 86_400
+AWAY, FOREGROUND = ("unattached", "background"), ("foregroundActive", "foregroundInactive")
 
 
 class Nack(Exception):
@@ -87,43 +91,66 @@ class Scene:
         self.path = f"{self.url.path.rstrip('/')}/v1/applications/{quote(application, safe='')}/sessions/{quote(session, safe='')}"
         self.token = token
         self.numbers = Numbers()
+        self._told = None
 
     async def put(self, **fields):
         """Registers the session, such as with activationConditions and activationState."""
-        return await self.call("PUT", "", {"endpoint": {"stream": True}, **fields})
+        answer = await self.call("PUT", "", {"endpoint": {"stream": True}, **fields})
+        self._note(fields)
+        return answer
 
     async def patch(self, **fields):
-        return await self.call("PATCH", "", fields, "application/merge-patch+json")
+        answer = await self.call("PATCH", "", fields, "application/merge-patch+json")
+        self._note(fields)
+        return answer
 
     async def ack(self, delivery, answer=None):
-        path = f"/deliveries/{delivery['id']}/ack"
-        try:
-            await self._settle(path, answer)
-        except Refused as error:
-            # The delivery has been handled, though the answer cannot be used.
-            if answer is None or error.status not in (400, 413, 422):
-                raise
-            await self._settle(path, None)
+        await self._settle(delivery, "ack", answer)
+        if isinstance(answer, dict):
+            self._note(answer.get("session"))
+        if delivery.get("envelope", {}).get("type") == "scene.willConnect":
+            await self._tell_again()
 
     async def nack(self, delivery, reason="", retry_after=None):
-        body = {"reason": reason} if retry_after is None else {"reason": reason, "retryAfterSeconds": retry_after}
-        await self._settle(f"/deliveries/{delivery['id']}/nack", body)
+        body = {"reason": str(reason)[:500]}
+        with contextlib.suppress(TypeError):
+            body["retryAfterSeconds"] = math.ceil(min(LONGEST_WAIT_SECONDS, max(0, retry_after)))
+        await self._settle(delivery, "nack", body)
 
-    async def _settle(self, path, body):
+    async def _settle(self, delivery, verb, body):
+        path = f"/deliveries/{delivery['id']}/{verb}"
         try:
             await self.call("POST", path, body)
         except Refused as error:
             # It was cancelled, or has gone to another session meanwhile.
-            if error.code != "unknown-delivery":
+            if error.code == "unknown-delivery":
+                return
+            # It was handled or refused, though the words for it cannot be used.
+            if body is None or error.status not in (400, 413, 422):
+                raise
+            await self._settle(delivery, verb, None)
+
+    def _note(self, fields):
+        if isinstance(fields, dict) and (state := fields.get("activationState")) in AWAY + FOREGROUND:
+            self._told = state
+
+    async def _tell_again(self):
+        if self._told not in FOREGROUND:
+            return
+        try:
+            await self.patch(activationState=self._told)
+        except Refused as error:
+            # The session waits for its configuration, or was disconnected at this moment.
+            if error.code != "illegal-transition":
                 raise
 
     async def deliveries(self):
         """The deliveries of one connection; raises Superseded if another one takes over, Ended if the session is gone."""
-        reader, writer = await self._send("GET", "/deliveries", None, "text/event-stream")
+        reader, writer, status, headers = await self._begin("GET", "/deliveries", accept="text/event-stream")
         try:
-            status, headers = await _head(reader)
             if status != 200:
                 raise Refused(status, await _body(reader, headers))
+            await self._tell_again()
             event = data = ""
             async for line in _lines(reader):
                 if line.startswith("event: "):
@@ -173,7 +200,7 @@ class Scene:
             except Refused as error:
                 if error.status < 500 and error.status not in (408, 429):
                     raise
-            except (OSError, asyncio.IncompleteReadError):
+            except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError):
                 pass
             failures += 1
             await asyncio.sleep(random.uniform(0, min(15, 0.25 * 2**failures)))
@@ -181,18 +208,18 @@ class Scene:
     async def _handle(self, handler, delivery):
         try:
             answer = await handler(delivery)
+            json.dumps(answer)
         except Nack as error:
             return await self.nack(delivery, error.reason, error.retry_after)
         except Exception as error:  # The lane goes on by its schedule.
-            return await self.nack(delivery, f"{type(error).__name__}: {error}"[:500])
+            return await self.nack(delivery, f"{type(error).__name__}: {error}")
         await self.ack(delivery, answer)
         if sequence := delivery.get("sequence"):
             self.numbers.add(sequence)
 
     async def call(self, method, path, body=None, content_type="application/json", headers=None):
-        reader, writer = await self._send(method, path, body, "application/json", content_type, headers)
+        reader, writer, status, headers = await self._begin(method, path, body, content_type=content_type, headers=headers)
         try:
-            status, headers = await _head(reader)
             answer = await _body(reader, headers)
         finally:
             writer.close()
@@ -200,11 +227,14 @@ class Scene:
             raise Refused(status, answer)
         return json.loads(answer) if answer else None
 
-    async def _send(self, method, path, body, accept, content_type="application/json", headers=None):
+    async def _begin(self, method, path, body=None, **options):
+        """Sends a request; returns the connection with the status and the headers of the answer."""
+        return await asyncio.wait_for(self._ask(method, path, body, **options), SILENCE_SECONDS)
+
+    async def _ask(self, method, path, body, accept="application/json", content_type="application/json", headers=None):
         secure = self.url.scheme == "https"
         port = self.url.port or (443 if secure else 80)
         context = ssl.create_default_context() if secure else None
-        reader, writer = await asyncio.open_connection(self.url.hostname, port, ssl=context)
         data = b"" if body is None else json.dumps(body).encode()
         lines = [f"{method} {self.path}{path} HTTP/1.1", f"host: {self.url.netloc}", f"accept: {accept}"]
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
@@ -215,9 +245,14 @@ class Scene:
             lines.append(f"content-type: {content_type}")
         if method != "GET":
             lines.append(f"content-length: {len(data)}")
-        writer.write("\r\n".join(lines + ["", ""]).encode() + data)
-        await writer.drain()
-        return reader, writer
+        reader, writer = await asyncio.open_connection(self.url.hostname, port, ssl=context)
+        try:
+            writer.write("\r\n".join(lines + ["", ""]).encode() + data)
+            await writer.drain()
+            return reader, writer, *await _head(reader)
+        except BaseException:
+            writer.close()
+            raise
 
 
 async def connect_scene(server, application, session, handler, *, token=None, **fields):
@@ -241,15 +276,18 @@ async def _head(reader):
 
 async def _chunks(reader):
     # A connection that ends without a word is noticed by the heartbeats that do not come.
-    while size := int((await asyncio.wait_for(reader.readline(), SILENCE_SECONDS)).split(b";")[0].strip() or b"0", 16):
-        yield await reader.readexactly(size)
-        await reader.readexactly(2)
+    async def heard(work):
+        return await asyncio.wait_for(work, SILENCE_SECONDS)
+
+    while size := int((await heard(reader.readline())).split(b";")[0].strip() or b"0", 16):
+        yield await heard(reader.readexactly(size))
+        await heard(reader.readexactly(2))
 
 
 async def _body(reader, headers):
     if headers.get("transfer-encoding") == "chunked":
         return b"".join([chunk async for chunk in _chunks(reader)])
-    return await reader.readexactly(int(headers.get("content-length", 0)))
+    return await asyncio.wait_for(reader.readexactly(int(headers.get("content-length", 0))), SILENCE_SECONDS)
 
 
 async def _lines(reader):

@@ -40,6 +40,6 @@ public enum DeliveryAnswer: Hashable, Sendable {
     case acknowledged
     /// It has been handled, and changes the session, as the answer of a webhook may: `{"session": {"activationState": …}}`.
     case answered(JSONValue)
-    /// The receiver cannot take it now. It comes again by its schedule, or after that time.
+    /// The receiver cannot take it now. It comes again by its schedule, or after that time, which is bounded by a day.
     case refused(reason: String, retryAfterSeconds: Int? = nil)
 }

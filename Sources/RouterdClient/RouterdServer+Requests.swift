@@ -88,8 +88,10 @@ enum ClientLimits {
     /// The bytes of an answer, and of one delivery. The largest one is less than 3 MiB: a user activity of 256 KiB, twice, with the
     /// progress of seventeen operations, whose control characters are written in six bytes each.
     static let answerBytes = 4 << 20
-    /// The characters of the reason that is made of a handler's error.
+    /// The characters of the reason of a refusal.
     static let reason = 500
+    /// The longest time that a refusal may name.
+    static let retryAfterSeconds = 24 * 60 * 60
 }
 
 /// Closes a connection that has been silent for too long.

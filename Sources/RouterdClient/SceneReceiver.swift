@@ -22,6 +22,7 @@ public struct SceneReceiver: Sendable {
 
     private let server: RouterdServer
     private let path: String
+    private let told = ToldState()
 
     /// The receiver of a session, which need not be registered yet.
     public init(of session: SessionID, in application: ApplicationID, on server: RouterdServer) {
@@ -37,14 +38,19 @@ public struct SceneReceiver: Sendable {
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) { body[key] = value }
         body["endpoint"] = ["stream": true]
         try await server.call(.PUT, path, .object(body))
+        told.note(.object(body))
     }
 
     /// Changes fields of the session, as a merge patch.
     public func update(_ fields: JSONValue) async throws {
         try await server.call(.PATCH, path, headers: [("content-type", "application/merge-patch+json")], fields)
+        told.note(fields)
     }
 
     /// Handles the deliveries of the session, one after another, and connects again whenever the connection is lost.
+    ///
+    /// A scene that was away for too long connects in the background. If the state that this receiver told last is one of the
+    /// foreground, it is told again with each connection.
     ///
     /// An error of the handler refuses the delivery. When the task is cancelled the connection is closed, and a delivery whose
     /// handler was cancelled comes again.
@@ -58,16 +64,27 @@ public struct SceneReceiver: Sendable {
         onLoss: (any Error, Duration) -> Void = { _, _ in },
         _ handle: @Sendable (Delivery) async throws -> DeliveryAnswer
     ) async throws {
+        try await run(limit: nil, notes: ReceiverNotes(), onLoss: onLoss, handle)
+    }
+
+    /// - Parameter limit: Returns after this number of deliveries.
+    package func run(
+        limit: Int?, notes: ReceiverNotes, onLoss: (any Error, Duration) -> Void,
+        _ handle: @Sendable (Delivery) async throws -> DeliveryAnswer
+    ) async throws {
         var generator = SystemRandomNumberGenerator()
         // Connections in a row that have brought no delivery.
         let failures = Atomic(0)
+        let taken = Atomic(0)
         while true {
             let loss: any Error
             do {
-                try await follow { delivery in
+                let isOver = try await follow(notes) { delivery in
                     failures.store(0, ordering: .relaxed)
-                    try await settle(delivery, by: handle)
+                    try await settle(delivery, notes, by: handle)
+                    return taken.add(1, ordering: .relaxed).newValue != limit
                 }
+                if isOver { return }
                 loss = RouterdClientError.connectionLost
             } catch let error as RouterdClientError where !error.isTemporary {
                 throw error
@@ -82,11 +99,15 @@ public struct SceneReceiver: Sendable {
         }
     }
 
-    /// The deliveries of one connection; returns when the daemon has ended it.
-    private func follow(_ take: @Sendable (Delivery) async throws -> Void) async throws {
+    /// The deliveries of one connection; returns when the daemon has ended it, or true when no more are wanted.
+    private func follow(
+        _ notes: ReceiverNotes, _ take: @Sendable (Delivery) async throws -> Bool
+    ) async throws -> Bool {
         try await server.withAnswer(
             .GET, "\(path)/deliveries", headers: [("accept", "text/event-stream")]
         ) { parts in
+            notes.connected()
+            try await tellAgain()
             var reader = EventStreamReader()
             while case .body(let buffer)? = try await parts.next() {
                 for event in reader.take(Array(buffer.readableBytesView)) {
@@ -95,16 +116,30 @@ public struct SceneReceiver: Sendable {
                     case "ended": throw RouterdClientError.ended
                     case "delivery":
                         let message = try JSONValue(parsing: event.data, limits: .streamed)
-                        if let delivery = Delivery(message) { try await take(delivery) }
+                        guard let delivery = Delivery(message) else { continue }
+                        guard try await take(delivery) else { return true }
+                        if delivery.type == "scene.willConnect" { try await tellAgain() }
                     default: continue
                     }
                 }
             }
+            return false
+        }
+    }
+
+    /// Tells a state of the foreground again: a scene that connects is in the background until it says otherwise.
+    private func tellAgain() async throws {
+        guard let state = told.state, state > .background else { return }
+        do {
+            try await update(["activationState": .string(state.name)])
+        } catch let error as RouterdClientError where error.code == "illegal-transition" {
+            // The session waits for its configuration, or was disconnected at this moment.
+            return
         }
     }
 
     private func settle(
-        _ delivery: Delivery, by handle: @Sendable (Delivery) async throws -> DeliveryAnswer
+        _ delivery: Delivery, _ notes: ReceiverNotes, by handle: @Sendable (Delivery) async throws -> DeliveryAnswer
     ) async throws {
         let answer: DeliveryAnswer
         do {
@@ -112,28 +147,63 @@ public struct SceneReceiver: Sendable {
         } catch {
             // The end of the connection says that a cancelled handler has not finished.
             try Task.checkCancellation()
-            answer = .refused(reason: String("\(error)".prefix(ClientLimits.reason)))
+            answer = .refused(reason: "\(error)")
         }
-        let path = "\(path)/deliveries/\(segment(delivery.id))"
+        let (verb, body) = answer.request
+        let path = "\(path)/deliveries/\(segment(delivery.id))/\(verb)"
         do {
-            switch answer {
-            case .acknowledged: try await server.call(.POST, "\(path)/ack")
-            case .answered(let body):
-                do {
-                    try await server.call(.POST, "\(path)/ack", body)
-                } catch let error as RouterdClientError where [400, 413, 422].contains(error.status) {
-                    // The delivery has been handled, though the answer cannot be used.
-                    try await server.call(.POST, "\(path)/ack")
-                }
-            case .refused(let reason, let seconds):
-                var body = JSONObject()
-                body["reason"] = .string(reason)
-                if let seconds { body["retryAfterSeconds"] = .number(JSONNumber(Int64(seconds))) }
-                try await server.call(.POST, "\(path)/nack", .object(body))
+            do {
+                try await server.call(.POST, path, body)
+                if verb == "ack", let session = body?["session"] { told.note(session) }
+            } catch let error as RouterdClientError where body != nil && [400, 413, 422].contains(error.status) {
+                // The delivery has been handled or refused, though the words for it cannot be used.
+                notes.unusable(delivery, error)
+                try await server.call(.POST, path)
             }
         } catch let error as RouterdClientError where error.code == "unknown-delivery" {
             // It was cancelled, or has gone to another session meanwhile.
             return
+        }
+    }
+}
+
+/// The activation state that a receiver has told the daemon last.
+private final class ToldState: Sendable {
+    private let last = Mutex<ActivationState?>(nil)
+
+    var state: ActivationState? { last.withLock(\.self) }
+
+    /// Keeps the state among the fields of a session, if there is one.
+    func note(_ fields: JSONValue) {
+        guard let name = fields["activationState"]?.asString, let state = ActivationState(name: name) else { return }
+        last.withLock { $0 = state }
+    }
+}
+
+/// Called by a receiver, for a person at a keyboard.
+package struct ReceiverNotes: Sendable {
+    /// A connection has begun.
+    package var connected: @Sendable () -> Void = {}
+    /// The answer of a handler, or its refusal, cannot be used; the delivery was settled without it.
+    package var unusable: @Sendable (Delivery, RouterdClientError) -> Void = { _, _ in }
+
+    package init() {}
+}
+
+extension DeliveryAnswer {
+    /// The verb of the request, and its body.
+    fileprivate var request: (verb: String, body: JSONValue?) {
+        switch self {
+        case .acknowledged: return ("ack", nil)
+        case .answered(let body): return ("ack", body)
+        case .refused(let reason, let seconds):
+            var body = JSONObject()
+            body["reason"] = .string(String(reason.prefix(ClientLimits.reason)))
+            if let seconds {
+                let bounded = min(max(seconds, 0), ClientLimits.retryAfterSeconds)
+                body["retryAfterSeconds"] = .number(JSONNumber(Int64(bounded)))
+            }
+            return ("nack", .object(body))
         }
     }
 }

@@ -121,7 +121,7 @@ struct SceneReceiverTests {
                     case 1: return .refused(reason: "busy", retryAfterSeconds: 0)
                     case 2: throw Busy()
                     // An answer that the daemon cannot use does not undo the acknowledgement.
-                    default: return .answered(["session": ["activationState": "no such state"]])
+                    default: return .answered(["session": .string(String(repeating: "x", count: 200_000))])
                     }
                 }
             }
@@ -129,6 +129,57 @@ struct SceneReceiverTests {
             #expect(settled["state"] == "delivered" && seen.all.map(\.attempt) == [1, 2, 3])
             let reasons = settled["attempts"].asArray?.compactMap { $0["responseExcerpt"]?.asString }
             #expect(reasons?.first == "busy", "\(settled["attempts"])")
+            task.cancel()
+            _ = await task.result
+        }
+    }
+
+    /// The session is away when the receiver connects, as it is after an outage longer than `presenceSeconds`.
+    @Test func aStateOfTheForegroundIsToldAgainWithEachConnection() async throws {
+        try await withDaemonOnPort { daemon, server in
+            let receiver = receiver(on: server)
+            func state() async throws -> JSONValue { try await daemon.session("agent%201")["activationState"] }
+            func goAway() async throws {
+                for state in ["background", "unattached"] {
+                    try await daemon.call(
+                        .patch, "\(TestDaemon.gallery)/sessions/agent%201", #"{"activationState":"\#(state)"}"#)
+                }
+                #expect(try await state() == "unattached")
+            }
+            func run() -> Task<Void, any Error> { Task { try await receiver.run { _ in .acknowledged } } }
+            for told in ["foregroundActive", "foregroundInactive"] {
+                try await receiver.register(["activationState": .string(told)])
+                try await goAway()
+                let task = run()
+                try await daemon.until { try await state() == .string(told) }
+                task.cancel()
+                _ = await task.result
+            }
+            try await receiver.update(["activationState": "background"])
+            try await goAway()
+            let task = run()
+            try await daemon.until { try await state() == "background" }
+            _ = try await daemon.settled(try await daemon.post("{}").id)
+            #expect(try await state() == "background")
+            task.cancel()
+            _ = await task.result
+        }
+    }
+
+    @Test func timesOutOfRangeAndLongReasonsAreBounded() async throws {
+        try await withDaemonOnPort { daemon, server in
+            let receiver = receiver(on: server)
+            try await receiver.register(["activationState": "foregroundActive"])
+            let id = try await daemon.post("{}").id
+            let seen = Seen()
+            let task = Task {
+                try await receiver.run { delivery in
+                    seen.add(delivery)
+                    if delivery.attempt == 2 { return .acknowledged }
+                    return .refused(reason: String(repeating: "é", count: 100_000), retryAfterSeconds: -1)
+                }
+            }
+            #expect(try await daemon.settled(id)["state"] == "delivered" && seen.all.map(\.attempt) == [1, 2])
             task.cancel()
             _ = await task.result
         }
