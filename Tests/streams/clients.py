@@ -4,7 +4,7 @@
 
 A notification goes to the one tab that prefers its content; when that tab is closed, the next one goes to the other tab.
 The tabs and the agent hold tokens of their sessions; the key stays with the server of the pages. A delivery that was called
-back while it was handled ends nothing.
+back while it was handled ends nothing. The Python client is installed by pip too. presence.py has visibility and outages.
 """
 
 import asyncio
@@ -176,8 +176,6 @@ def tabs(daemon, origin, folder):
             assert found["decision"]["session"] == session, found
             Pages.wait(lambda one: one.get("content") == f"doc/{number}" and one["session"] == session)
             assert daemon.settled(found["id"])["state"] == "delivered"
-        state = daemon.call("GET", f"{APPLICATION}/sessions/left")["activationState"]
-        assert state in ("foregroundActive", "foregroundInactive"), state
         browsers["left"].terminate()
         browsers["left"].wait()
         for _ in range(400):
@@ -347,6 +345,45 @@ async def agent(daemon):
     print("clients: the Python client acknowledges, refuses and answers, in order, and finds what it has missed")
 
 
+INSTALLED = """
+import asyncio, sys
+import routerd_client
+
+async def show(delivery):
+    print(routerd_client.__file__, delivery["envelope"]["data"]["targetContentIdentifier"], flush=True)
+
+asyncio.run(routerd_client.connect_scene(
+    sys.argv[1], "com.example.tabs", "installed", show, token=sys.argv[2], activationConditions={"preferring": ["installed"]}))
+"""
+
+
+def installed(daemon, folder):
+    """The Python client from an environment that it was installed into by pip."""
+    environment = folder / "environment"
+    python = environment / "bin/python"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", ROOT / "Clients/python"], check=True)
+    about = subprocess.run([python, "-m", "pip", "show", "routerd-client"], check=True, capture_output=True, text=True)
+    assert "Requires: \n" in about.stdout, about.stdout
+    assert (ROOT / "Clients/python/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    program = subprocess.Popen(
+        [python, "-I", "-c", INSTALLED, daemon.url, daemon.token("installed")], cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(400):
+            sessions = daemon.call("GET", f"{APPLICATION}/sessions")["sessions"]
+            if program.poll() is not None or any(one["id"] == "installed" for one in sessions):
+                break
+            time.sleep(0.05)
+        assert daemon.settled(post(daemon, "installed"))["state"] == "delivered"
+        path, content = program.stdout.readline().split()
+        assert Path(path).is_relative_to(environment) and content == "installed", path
+    finally:
+        program.terminate()
+        program.wait()
+    print("clients: the Python client is installed by pip, and receives")
+
+
 def main():
     folder = Path(tempfile.mkdtemp(prefix="routerd-clients-"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
@@ -362,6 +399,7 @@ def main():
             tabs(daemon, origin, folder)
             page_with_socket(daemon, origin, folder)
         asyncio.run(agent(daemon))
+        installed(daemon, folder)
         asyncio.run(sockets(daemon, origin, folder))
     finally:
         daemon.process.terminate()
