@@ -19,13 +19,15 @@ def shown(path: Path) -> str:
 
 
 def suggest(report: Report, demo: list[str], root: Path) -> None:
-    """Ends a run that kept no process: three ways to go on."""
+    """Ends a run that kept no process: ways to go on."""
     report.title("Try next:")
     report.terms([
         (" ".join([*demo, "--slow"]), "the same with pauses, to read along"),
         (" ".join([*demo, "--keep"]), "leaves the gallery running, for commands of yours"),
         ("make run" if root == Path.cwd() else f"make -C {shown(root)} run",
          "the daemon alone; README.md goes on from there"),
+        (shown(root / "Examples/windows/README.md"),
+         "tabs of a browser, a phone and an agent, without a URL: a notification shows up in the right one"),
     ])
 
 

@@ -3,7 +3,8 @@
     python3 Tests/streams/windows.py .build/debug/routerd
 
 A notification appears in the tab that prefers its content, and in the other one after that tab was closed; the agent
-prints its own. Pictures of both tabs go to .build/windows.
+prints its own. The phone shows calls, also those that came in flight mode and while its page was closed. Pictures go to
+.build/windows.
 """
 
 import asyncio
@@ -33,6 +34,44 @@ async def shows(tab, pattern):
     await until(pattern, lambda: tab.evaluate("document.getElementById('list')?.innerText"), re.search)
 
 
+async def phone(url, port, address):
+    async def shown():
+        return await page.evaluate("[...document.querySelectorAll('#banners li')].map((one) => one.innerText.split('\\n')[1])")
+
+    async def calls(*numbers):
+        for number in numbers:
+            body = json.dumps({"notification-content-id": f"call/{number}"}).encode()
+            request = urllib.request.Request(
+                f"{url}/v1/applications/com.example.Windows/notifications", body, {"content-type": "application/json"})
+            await asyncio.to_thread(urllib.request.urlopen, request)
+
+    async def opened():
+        page = await Tab.open(port, address)
+        await until("connected", lambda: page.evaluate("document.getElementById('network')?.innerText"), same)
+        return page
+
+    page = await opened()
+    await calls(1)
+    await until(["call/1"], shown, same)
+    await page.evaluate("document.querySelector('#banners button').click()")
+    await until([], shown, lambda wanted, found: list(found) == wanted)
+    await page.evaluate("document.getElementById('flight').click()")
+    await calls(2, 3)
+    assert await shown() == [], await shown()
+    await page.evaluate("document.getElementById('flight').click()")
+    await until(["call/3", "call/2"], shown, same)
+    await page.picture(PICTURES / "phone.png")
+    await page.close()
+    await calls(4)
+    page = await opened()
+    await until(["call/4"], shown, same)
+    print("windows: the phone showed a call, those of its flight mode in order, and one that came while its page was closed")
+
+
+def same(wanted, found):
+    return wanted == found
+
+
 async def play(url, origin, port, agent):
     async def sessions():
         path = f"{url}/v1/applications/com.example.Windows/sessions"
@@ -46,9 +85,9 @@ async def play(url, origin, port, agent):
         return f"{origin}/index.html?server={url}&session={session}&prefers={content}"
 
     one = await Tab.open(port, page("one", "doc/1"))
-    await until(["agent", "one"], sessions, lambda wanted, found: wanted == found)
+    await until(["agent", "one"], sessions, same)
     two = await Tab.open(port, page("two", "doc/2"))
-    await until(["agent", "one", "two"], sessions, lambda wanted, found: wanted == found)
+    await until(["agent", "one", "two"], sessions, same)
     await submit(one, "doc/2")
     await shows(two, "notification.*doc/2")
     await submit(two, "doc/1")
@@ -56,7 +95,7 @@ async def play(url, origin, port, agent):
     await one.picture(PICTURES / "one.png")
     await two.picture(PICTURES / "two.png")
     await two.close()
-    await until(["agent", "one"], sessions, lambda wanted, found: wanted == found)
+    await until(["agent", "one"], sessions, same)
     await submit(one, "doc/2")
     await shows(one, "notification.*doc/2")
     await submit(one, "agent/1")
@@ -65,6 +104,7 @@ async def play(url, origin, port, agent):
         return "".join(agent)
 
     await until(r"notification agent/1", printed, re.search)
+    await phone(url, port, f"{origin}/phone.html?server={url}")
     print("windows: each tab showed what it prefers, the first one all after the second was closed, and the agent its own")
 
 
