@@ -50,8 +50,8 @@ told.aborted = await connectScene({application: "none", session: "none", signal:
 
 
 class Relay:
-    """Forwards connections to a port, unless it is cut or mute. Both end the connections that there are. New ones are ended at once
-    by a cut; a mute relay takes them, and what they send, for ever."""
+    """Forwards connections to a port, unless it is cut or mute. A cut relay ends all connections, and new ones at once. A mute relay
+    ends those that there are, takes new ones, and never answers."""
 
     def __init__(self, target):
         self.target, self.open, self.muted, self.is_cut, self.is_mute = target, set(), [], False, False
