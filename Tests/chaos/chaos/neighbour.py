@@ -104,9 +104,9 @@ def percentile(times: list[float], part: float) -> float:
     return sorted(times)[math.ceil(len(times) * part) - 1] if times else float("inf")
 
 
-def most_seconds(quiet: Phase) -> float:
+def most_seconds(quiet: Phase, times: float = MOST_TIMES) -> float:
     """The longest p99 that the quiet tenant may have beside a noise."""
-    return MOST_TIMES * max(quiet.p99, FLOOR_SECONDS)
+    return times * max(quiet.p99, FLOOR_SECONDS)
 
 
 def together(phases: list[Phase]) -> Phase:
@@ -120,9 +120,9 @@ def together(phases: list[Phase]) -> Phase:
         [answer for each in phases for answer in each.shares])
 
 
-def noticed(quiet: Phase, beside: Phase) -> Iterator[str]:
+def noticed(quiet: Phase, beside: Phase, times: float = MOST_TIMES) -> Iterator[str]:
     """Everything by which the quiet tenant noticed the noise. Pure."""
-    most = most_seconds(quiet)
+    most = most_seconds(quiet, times)
     if beside.p99 > most:
         yield (f"p99 of the accepts is {1000 * beside.p99:.0f} ms, more than {1000 * most:.0f} ms:"
                f" {beside.p99 / max(quiet.p99, FLOOR_SECONDS):.1f} times the quiet one")
@@ -265,7 +265,7 @@ class Neighbours:
             phase = self._phase_of(kind, quiet)
             noise = loudspeaker.stop()
         least = int(kind.least * self.seconds / SECONDS) if kind.least > 1 else 1
-        faults = [*noticed(quiet, phase), *is_loud(kind, least, noise.open, noise.statuses)]
+        faults = [*noticed(quiet, phase, kind.times), *is_loud(kind, least, noise.open, noise.statuses)]
         if kind.outlasts:
             self.root.must("DELETE", f"/v1/applications/{kind.application}")
         if (calmed := self._calm(quiet)) is None:
@@ -284,7 +284,7 @@ class Neighbours:
         """A phase; in the short form, whose phases are short, the median of three if the first one is too slow."""
         share = self.shares.get(kind.share or "")
         phases = [self.measure(kind.name, self.seconds, share)]
-        while len(phases) < self.rounds and phases[0].p99 > most_seconds(quiet):
+        while len(phases) < self.rounds and phases[0].p99 > most_seconds(quiet, kind.times):
             phases.append(self.measure(f"{kind.name}-{len(phases)}", self.seconds, share))
         return together(phases)
 
@@ -426,4 +426,6 @@ def settings(kinds: list[Kind]) -> list[str]:
         lines += [f"  - name: {name}", f"    sha256: {sha256(key_of(name).encode()).hexdigest()}",
                   f"    scopes: [{scope}]"]
         lines += [f"    application: {application}"] if application else []
-    return lines
+    rules = [{"id": "routerd.rule.process", "plugin": each.application.lower(), "applications": [each.application],
+              "command": ["/usr/bin/python3", "-c", each.rule], "timeoutMilliseconds": 30_000} for each in kinds if each.rule]
+    return lines + ([f"rules: {json.dumps(rules)}"] if rules else [])

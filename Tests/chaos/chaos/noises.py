@@ -49,6 +49,10 @@ class Kind:
     is_open: bool = False
     # Part of the short form.
     is_short: bool = False
+    # The longest p99 of the quiet tenant, as a multiple of that of the quiet phase.
+    times: float = 3.0
+    # A program in Python that is a rule of the application, in a process of its own.
+    rule: str = ""
 
     @property
     def application(self) -> str:
@@ -332,6 +336,47 @@ def deletion(tenant: Tenant) -> Act:
     return act
 
 
+# A rule in a process of its own
+
+HOSTILE_RULE = """
+import json, os, struct, sys
+
+def read():
+    head = sys.stdin.buffer.read(4)
+    return json.loads(sys.stdin.buffer.read(struct.unpack(">I", head)[0])) if len(head) == 4 else sys.exit(0)
+
+def write(message):
+    body = json.dumps(message).encode()
+    sys.stdout.buffer.write(struct.pack(">I", len(body)) + body)
+    sys.stdout.buffer.flush()
+
+def compute():
+    while True:
+        held = bytearray(os.urandom(1 << 20)) * 4
+        os.write(2, b"x" * 1000 + b"\\n")
+        with open(str(os.getpid()), "wb") as file:
+            file.write(held)
+
+write({"type": "ready", "protocol": 1, "kind": "rule", "plugin": read()["plugin"], "version": "1.0.0"})
+for _ in range(16):
+    if os.fork() == 0:
+        compute()
+while True:
+    question = read()
+    for _ in range(200_000):
+        pass
+    write({"type": "verdicts", "id": question["id"], "verdicts": []})
+"""
+
+
+def plugin(tenant: Tenant) -> Act:
+    """Accepts on 16 connections, each of which a rule is asked about that uses up all that it may."""
+    tenant.put_application(manifest={"supportsMultipleScenes": True})
+    tenant.put_sessions([{"id": f"s{number}", "activationState": "background", "endpoint": DEAD_ENDPOINT}
+                         for number in range(64)])
+    return flood(tenant, 16, says(tenant.request("POST", NOTIFICATIONS, b'{"aps":{}}')))
+
+
 KINDS = (
     Kind("hostile accepts", "accepts that match nothing, by predicates that each have to be tried", hostile_accepts, 1,
          group="hostile"),
@@ -361,6 +406,8 @@ KINDS = (
     Kind("slow bodies", "some 300 bodies that come to their last byte", slow_bodies, 100),
     Kind("idle connections", "1,024 connections from each of two addresses, without a key", idle_connections, 1_500),
     Kind("deletion", "an application in which many notifications wait is deleted", deletion, 1),
+    Kind("plugin", "accepts that a rule is asked about whose processes compute, allocate and write all the time", plugin, 10,
+         is_short=True, times=2.0, rule=HOSTILE_RULE),
 )
 
 
