@@ -26,7 +26,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: docs test-fast test-long build-tests check-example check-scenes check-clients debug install deb check-deb uninstall check-sources check-apns check-console check-metrics check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions measure-rules verify-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-streams measure-load measure-log check-upgrade million setup release help
+.PHONY: docs test-fast test-long build-tests check-example check-scenes check-clients debug install deb check-deb uninstall check-sources check-apns check-console check-metrics check-openapi check-packaging check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions measure-rules verify-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-streams measure-load measure-log check-upgrade million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -42,8 +42,8 @@ debug: setup
 release: setup
 	@$(BUILD) -c release --static-swift-stdlib --product routerd
 
-install: release  ## Install the binary, stripped, into PREFIX=/usr/local, and the completions of bash, zsh and fish.
-	@Scripts/install.sh $(RELEASE) "$(DESTDIR)$(PREFIX)"
+install: release  ## Install the binary, stripped, its unit, man page and completions under PREFIX=/usr/local.
+	@Scripts/install.sh $(RELEASE) "$(DESTDIR)$(PREFIX)" "$(PREFIX)"
 
 deb: release  ## Make a Debian package in .build/deb.
 	@Scripts/deb.sh $(RELEASE) .build/deb
@@ -76,6 +76,7 @@ test: check build-tests  ## Everything that a change must pass: the fast tests, 
 	$(MAKE) check-apns ROUTERD=.build/debug/routerd
 	$(MAKE) check-console ROUTERD=.build/debug/routerd
 	$(MAKE) check-metrics ROUTERD=.build/debug/routerd
+	$(MAKE) check-packaging ROUTERD=.build/debug/routerd
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 	$(MAKE) check-built
 
@@ -169,9 +170,13 @@ check-console:  ## Open every page of the console in a headless Chromium; pictur
 check-metrics:  ## Compare alert rules, dashboard and documentation with the metrics that the daemon serves.
 	python3 Tests/metrics/run.py --routerd $(ROUTERD) --promtool "$$(Scripts/promtool.sh)"
 
-check-openapi: debug  ## Send requests that schemathesis, from PyPI, makes of /openapi.json; SECONDS=120 says how long.
+check-packaging:  ## Check that the image, the manifests and the units fit together, as far as that can be done without an engine.
 	@Scripts/setup.sh python3-venv
-	python3 Tests/openapi/run.py --routerd $(DEBUG) --seconds $(or $(SECONDS),120)
+	python3 Tests/packaging/run.py --routerd $(ROUTERD)
+
+check-openapi: debug  ## Send requests that schemathesis, from PyPI, makes of /openapi.json; SECONDS=240 says how long.
+	@Scripts/setup.sh python3-venv
+	python3 Tests/openapi/run.py --routerd $(DEBUG) --seconds $(or $(SECONDS),240)
 
 sweep-stories: setup  ## Kill the daemon within the steps of the stories; POINTS=25 says at how many calls of each kind.
 	@$(BUILD) --build-tests

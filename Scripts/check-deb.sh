@@ -6,6 +6,7 @@
 set -euo pipefail
 
 package=$(realpath "$1")
+[[ $(dpkg-deb --contents "$package" | sed -n 1p) == drwxr-xr-x*' ./' ]]
 lintian --fail-on error,warning --allow-root "$package"
 exec unshare --mount bash -euo pipefail -s "$package" <<'INSIDE'
 package=$1

@@ -10,6 +10,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 version=$("$binary" --version)
 architecture=$(dpkg --print-architecture)
 stage=$(mktemp -d)
+# The folder is ./ in the package, which every user may read.
+chmod 755 "$stage"
 trap 'rm -rf "$stage"' EXIT
 
 put() { install -D -m "$1" "$2" "$stage/$3"; }

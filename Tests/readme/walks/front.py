@@ -164,3 +164,10 @@ def check_installed(routerd: Path, folder: Path) -> None:
     symbols = subprocess.run(["readelf", "-S", binary], capture_output=True, text=True, check=True).stdout
     require(".symtab" not in symbols, "the installed binary is stripped")
     require((folder / "share/bash-completion/completions/routerd").stat().st_size > 0, "completions are there")
+    unit = (folder / "lib/systemd/system/routerd.service").read_text()
+    require(f"ExecStart={binary} serve" in unit and "/usr/bin/routerd" not in unit, "the unit starts the installed binary")
+    require((folder / "share/man/man1/routerd.1.gz").stat().st_size > 0, "the man page is there")
+    require((folder / "share/doc/routerd/routerd.yaml").read_text() == (ROOT / "routerd.yaml").read_text(), "a sample is there")
+    subprocess.run([ROOT / "Scripts/install.sh", "--remove", folder], check=True, capture_output=True)
+    left = [path for path in folder.rglob("*") if path.is_file()]
+    require(left == [], f"everything that was installed is removed: {left}")
