@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// A TLS server on loopback, whose certificate is made for the test. It gives each connection the same answer until it is ended.
+/// A TLS server on loopback, whose certificate is made for the test, or given. It gives each connection the same answer until it is ended.
 struct TLSServer {
     let port: Int
-    /// The certificate in PEM, which is its own authority.
+    /// The certificate in PEM, which is its own authority unless it is given.
     let certificate: String
     private let process = Process()
 
@@ -12,8 +12,7 @@ struct TLSServer {
     ///   - days: How long the certificate is valid.
     ///   - answer: Sent when a client has sent a whole request; nil closes each connection after the handshake.
     init(in directory: TemporaryDirectory, days: Int = 2, answer: String? = nil) throws {
-        certificate = directory.file("certificate.pem")
-        let key = directory.file("key.pem")
+        let (certificate, key) = (directory.file("certificate.pem"), directory.file("key.pem"))
         let openssl = Process()
         openssl.executableURL = URL(filePath: "/usr/bin/openssl")
         openssl.standardError = FileHandle.nullDevice
@@ -24,6 +23,12 @@ struct TLSServer {
         try openssl.run()
         openssl.waitUntilExit()
         guard openssl.terminationStatus == 0 else { throw ProgramError(reason: "openssl makes no certificate") }
+        try self.init(certificate: certificate, key: key, answer: answer)
+    }
+
+    /// A server with the certificate and the key of these files in PEM.
+    init(certificate: String, key: String, answer: String? = nil) throws {
+        self.certificate = certificate
         let program = """
             import re, socket, ssl, sys
             def receives_request(tls):

@@ -7,7 +7,7 @@ extension Finding {
     package enum Handshake: Hashable, Sendable {
         /// The certificate is trusted, and valid until then; nil if that cannot be read.
         case trusted(until: Timestamp?)
-        case failed(String)
+        case failed(HandshakeFault)
     }
 
     /// Days of validity that an operator needs to exchange a certificate.
@@ -15,10 +15,8 @@ extension Finding {
 
     package static func endpoint(_ origin: String, _ handshake: Handshake, at now: Timestamp) -> Finding {
         switch handshake {
-        case .failed(let reason):
-            return Finding(
-                "endpoint", .bad, "\(origin) cannot be reached over TLS: \(reason).",
-                cure: "Ask the receiver's operator; for a private authority set delivery.certificateAuthorityFile.")
+        case .failed(let fault):
+            return Finding("endpoint", .bad, "\(origin) cannot be reached over TLS: \(fault.reason).", cure: fault.cure)
         case .trusted(until: nil):
             return Finding("endpoint", .good, "\(origin) has a trusted certificate.")
         case .trusted(let end?):

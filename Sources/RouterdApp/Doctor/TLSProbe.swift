@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 package import NIOCore
 import NIOPosix
 import NIOSSL
@@ -13,42 +14,97 @@ package enum TLSProbe: Sendable {
     package static func handshake(
         host: String, port: Int, authorities: String?, timeout: TimeAmount = .seconds(5)
     ) async -> Finding.Handshake {
+        var settings = TLSConfiguration.makeClientConfiguration()
+        if let authorities { settings.trustRoots = .file(authorities) }
         do {
-            var settings = TLSConfiguration.makeClientConfiguration()
-            if let authorities { settings.trustRoots = .file(authorities) }
-            let context = try NIOSSLContext(configuration: settings)
-            let group = MultiThreadedEventLoopGroup.singleton
-            let finished = group.next().makePromise(of: NIOSSLCertificate?.self)
-            let bootstrap = ClientBootstrap(group: finished.futureResult.eventLoop).connectTimeout(timeout)
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        // A certificate names an address in another way than a host.
-                        let name = (try? SocketAddress(ipAddress: host, port: port)) == nil ? host : nil
-                        let client = try NIOSSLClientHandler(context: context, serverHostname: name)
-                        try channel.pipeline.syncOperations.addHandlers(client, HandshakeWaiter(finished))
-                    }
-                }
-            let channel: any Channel
-            do { channel = try await bootstrap.connect(host: host, port: port).get() } catch {
-                finished.fail(error)
-                _ = try? await finished.futureResult.get()
-                throw error
-            }
-            let late = channel.eventLoop.scheduleTask(in: timeout) {
-                finished.fail(ChannelError.connectTimeout(timeout))
-            }
-            defer {
-                late.cancel()
-                channel.close(promise: nil)
-            }
-            let certificate = try await finished.futureResult.get()
-            let parsed = try certificate.map { try Certificate(derEncoded: $0.toDERBytes()) }
-            let end = parsed.map { Int64($0.notValidAfter.timeIntervalSince1970 * 1000) }
-            return .trusted(until: end.map { Timestamp(milliseconds: $0) })
+            let certificate = try await certificate(of: host, port, settings, timeout)
+            return .trusted(until: certificate.map { Timestamp($0.notValidAfter) })
         } catch {
-            return .failed("\(error)")
+            guard Self.words(of: error).contains("CERTIFICATE_VERIFY_FAILED") else {
+                return .failed(fault(behind: error, timeout))
+            }
+            // The library does not say why it trusts a certificate not, so the certificate itself is looked at.
+            settings.certificateVerification = .none
+            guard let certificate = try? await certificate(of: host, port, settings, timeout) else {
+                return .failed(.other(word: "CERTIFICATE_VERIFY_FAILED"))
+            }
+            return .failed(fault(of: certificate, at: Date()))
         }
     }
+
+    /// The certificate that the server shows in a handshake.
+    private static func certificate(
+        of host: String, _ port: Int, _ settings: TLSConfiguration, _ timeout: TimeAmount
+    ) async throws -> Certificate? {
+        let context = try NIOSSLContext(configuration: settings)
+        let group = MultiThreadedEventLoopGroup.singleton
+        let finished = group.next().makePromise(of: NIOSSLCertificate?.self)
+        let bootstrap = ClientBootstrap(group: finished.futureResult.eventLoop).connectTimeout(timeout)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    // A certificate names an address in another way than a host.
+                    let name = (try? SocketAddress(ipAddress: host, port: port)) == nil ? host : nil
+                    let client = try NIOSSLClientHandler(context: context, serverHostname: name)
+                    try channel.pipeline.syncOperations.addHandlers(client, HandshakeWaiter(finished))
+                }
+            }
+        let channel: any Channel
+        do { channel = try await bootstrap.connect(host: host, port: port).get() } catch {
+            finished.fail(error)
+            _ = try? await finished.futureResult.get()
+            throw error
+        }
+        let late = channel.eventLoop.scheduleTask(in: timeout) {
+            finished.fail(ChannelError.connectTimeout(timeout))
+        }
+        defer {
+            late.cancel()
+            channel.close(promise: nil)
+        }
+        return try await finished.futureResult.get().map { try Certificate(derEncoded: $0.toDERBytes()) }
+    }
+
+    /// Why a certificate is not trusted.
+    private static func fault(of certificate: Certificate, at now: Date) -> HandshakeFault {
+        if certificate.notValidAfter <= now { return .expired(at: Timestamp(certificate.notValidAfter)) }
+        if certificate.notValidBefore > now { return .notYetValid(until: Timestamp(certificate.notValidBefore)) }
+        if certificate.issuer == certificate.subject { return .selfSigned }
+        return .untrusted(issuer: "\(certificate.issuer)")
+    }
+
+    /// The cause behind an error of a connection or a handshake.
+    private static func fault(behind error: any Error, _ timeout: TimeAmount) -> HandshakeFault {
+        let late = HandshakeFault.late(seconds: timeout.nanoseconds / 1_000_000_000)
+        switch error {
+        case let error as NIOConnectionError:
+            guard let first = error.connectionErrors.first else { return .unknownHost }
+            return fault(behind: first.error, timeout)
+        case let error as IOError:
+            switch error.errnoCode {
+            case ECONNREFUSED: return .refused
+            case ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL: return .unreachable
+            case ETIMEDOUT: return late
+            case ECONNRESET, EPIPE: return .closed
+            default: return .other(word: String(cString: strerror(error.errnoCode)))
+            }
+        case ChannelError.connectTimeout: return late
+        case ChannelError.eof, NIOSSLError.uncleanShutdown: return .closed
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname: return .wrongName
+        default: break
+        }
+        let words = words(of: error)
+        if words.contains("WRONG_VERSION_NUMBER") || words.contains("HTTP_REQUEST") { return .clearText }
+        return .other(word: words.last ?? "\(type(of: error))")
+    }
+
+    /// The words in capitals by which the library names the causes of an error; its text has paths of source files too.
+    private static func words(of error: any Error) -> [String] {
+        "\(error)".split { !($0.isUppercase || $0 == "_") }.filter { $0.count > 4 && $0.contains("_") }.map(String.init)
+    }
+}
+
+extension Timestamp {
+    fileprivate init(_ date: Date) { self.init(milliseconds: Int64(date.timeIntervalSince1970 * 1000)) }
 }
 
 /// Waits for the end of a handshake.

@@ -47,8 +47,24 @@ struct FindingTests {
             return Finding.endpoint("https://a:443", .trusted(until: end), at: now).verdict
         }
         #expect([-1, 0, 13, 14].map(verdict) == [.doubtful, .doubtful, .doubtful, .good])
-        #expect(Finding.endpoint("https://a:443", .failed("x"), at: now).verdict == .bad)
+        #expect(Finding.endpoint("https://a:443", .failed(.refused), at: now).verdict == .bad)
         #expect(Finding.clearText([]) == nil && Finding.clearText(["http://a"])?.verdict == .doubtful)
+    }
+
+    @Test func eachCauseHasItsOwnSentenceAndCure() {
+        let faults: [HandshakeFault] = [
+            .unknownHost, .refused, .unreachable, .late(seconds: 5), .closed, .clearText, .wrongName,
+            .expired(at: Timestamp(milliseconds: 0)), .notYetValid(until: Timestamp(milliseconds: 0)), .selfSigned,
+            .untrusted(issuer: "CN=Hooks"), .other(word: "NO_SHARED_CIPHER"),
+        ]
+        let findings = faults.map { Finding.endpoint("https://a:443", .failed($0), at: Timestamp(milliseconds: 0)) }
+        #expect(Set(findings.map(\.sentence)).count == faults.count && Set(findings.map(\.cure)).count == faults.count)
+        for finding in findings {
+            #expect(finding.sentence.hasPrefix("https://a:443 cannot be reached over TLS: "))
+            #expect(finding.cure?.hasSuffix(".") == true && !finding.sentence.contains(".build"))
+        }
+        let authority = "delivery.certificateAuthorityFile"
+        #expect(findings.filter { $0.cure?.contains(authority) == true }.count == 2)
     }
 
     @Test func aDiskIsProbed() throws {

@@ -24,18 +24,50 @@ struct TLSProbeTests {
         let server = try TLSServer(in: directory, days: 30)
         defer { server.end() }
         let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: server.port, authorities: nil)
-        guard case .failed(let reason) = handshake else { throw ProgramError(reason: "\(handshake)") }
-        #expect(!reason.isEmpty)
+        #expect(handshake == .failed(.selfSigned))
+    }
+
+    @Test func aCertificateThatHasEndedIsNamed() async throws {
+        let directory = try TemporaryDirectory()
+        let start = Date(timeIntervalSince1970: 1_500_000_000)
+        let files = try SandboxCertificates(in: directory.path, host: "127.0.0.1", now: start)
+        let server = try TLSServer(certificate: files.certificate, key: files.key)
+        defer { server.end() }
+        let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: server.port, authorities: files.authority)
+        guard case .failed(.expired(let end)) = handshake else { throw ProgramError(reason: "\(handshake)") }
+        #expect(end.milliseconds > 1_500_000_000_000 && end < SteadyClock().wall)
+    }
+
+    @Test func anAuthorityThatIsNotTrustedIsNamed() async throws {
+        let directory = try TemporaryDirectory()
+        let files = try SandboxCertificates(in: directory.path, host: "127.0.0.1", now: Date())
+        let server = try TLSServer(certificate: files.certificate, key: files.key)
+        defer { server.end() }
+        let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: server.port, authorities: nil)
+        #expect(handshake == .failed(.untrusted(issuer: "CN=routerd apns-sandbox")))
+    }
+
+    @Test func aServerWithoutTLSIsNamed() async throws {
+        try await withReceiver { receiver in
+            let port = try #require(URL(string: receiver.url())?.port)
+            let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: port, authorities: nil)
+            #expect(handshake == .failed(.clearText))
+        }
+    }
+
+    @Test func aNameWithoutAnAddressIsNamed() async throws {
+        let handshake = await TLSProbe.handshake(host: "receiver.invalid", port: 443, authorities: nil)
+        #expect(handshake == .failed(.unknownHost))
     }
 
     @Test func aClosedPortAndASilentServerAreFaults() async throws {
         let closed = await TLSProbe.handshake(host: "127.0.0.1", port: 1, authorities: nil)
-        guard case .failed = closed else { throw ProgramError(reason: "\(closed)") }
+        #expect(closed == .failed(.refused))
         // A listener whose backlog takes the connection, and that never answers.
         let silent = try UnusedPort()
         try #require(silent.listenInSilence())
         let late = await TLSProbe.handshake(
             host: "127.0.0.1", port: silent.port, authorities: nil, timeout: .milliseconds(100))
-        guard case .failed = late else { throw ProgramError(reason: "\(late)") }
+        #expect(late == .failed(.late(seconds: 0)))
     }
 }
