@@ -144,13 +144,14 @@ package struct Daemon: Sendable {
             services: exporters + [
                 .init(service: engine), .init(service: http),
                 .init(service: APNsService(after: opened) { [self] in apnsListeners(onAPNsListening) }),
-                .init(service: HangUpService(recovered: recovered, reread: reread, logger: logger)),
+                .init(
+                    service: HangUpService(recovered: recovered, start: configuration, reread: reread, logger: logger)),
                 .init(service: LookService(recovered: recovered)),
                 .init(service: SupervisorService(supervisor: supervisor, recovered: recovered)), contradictions,
                 // The last service is the first to stop.
                 .init(service: AttemptService(recovered: recovered)),
             ],
-            gracefulShutdownSignals: signals, logger: quiet(logger))
+            gracefulShutdownSignals: signals, logger: quiet(logger, to: .notice))
         group.maximumGracefulShutdownDuration = .milliseconds(3 * DaemonLimits.drainMilliseconds)
         do {
             try await ServiceGroup(configuration: group).run()
@@ -262,9 +263,12 @@ package struct Daemon: Sendable {
     }
 
     /// The frameworks' own start-up lines are for debugging; the daemon logs the same facts itself.
-    private func quiet(_ logger: Logger) -> Logger {
+    private func quiet(_ logger: Logger) -> Logger { logger.logLevel == .info ? quiet(logger, to: .notice) : logger }
+
+    /// The lines of the group of services show whole services, with the digests of keys: not even a log for debugging has them.
+    private func quiet(_ logger: Logger, to level: Logger.Level) -> Logger {
         var logger = logger
-        if logger.logLevel == .info { logger.logLevel = .notice }
+        logger.logLevel = max(logger.logLevel, level)
         return logger
     }
 }
@@ -322,6 +326,8 @@ private struct APNsService: Service {
 /// Reads the configuration again at SIGHUP, which init systems and closing terminals send too, and uses its rules.
 private struct HangUpService: Service {
     let recovered: Recovered<EngineHost>
+    /// The configuration of the start.
+    let start: DaemonConfiguration
     let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
     let logger: Logger
 
@@ -332,7 +338,14 @@ private struct HangUpService: Service {
                 continue
             }
             do {
-                await host.reload(try reread())
+                let configuration = try reread()
+                await host.reload(configuration)
+                let waiting = start.settingsNeedingStart(in: configuration)
+                if !waiting.isEmpty {
+                    logger.warning(
+                        "settings in the file have changed that are used from a start on",
+                        metadata: ["settings": "\(waiting.joined(separator: " "))"])
+                }
             } catch {
                 logger.error("SIGHUP changes nothing: the configuration has faults", metadata: ["faults": "\(error)"])
             }

@@ -294,4 +294,17 @@ struct RulesCommandTests {
             #expect(try await rules()["version"] == 1)
         }
     }
+
+    @Test func aHangUpNamesTheSettingsThatItDoesNotUse() async throws {
+        let directory = try TemporaryDirectory()
+        let config = try file(directory, "log: {level: info}\nretention: {days: 30}\ndatabase: a.sqlite")
+        try await withServedDaemon(["--config", config], database: directory.file()) { daemon in
+            try "log: {level: debug}\nretention: {days: 7, maxBytes: 10737418240}\nrules: [{name: one, then: drop}]"
+                .write(toFile: config, atomically: true, encoding: .utf8)
+            daemon.program.send(SIGHUP)
+            let line = try await daemon.program.line(beginning: "", containing: "are used from a start on")
+            #expect(line.contains("settings=database log.level retention.days retention.maxBytes"), "\(line)")
+            #expect(try await daemon.call(.get, "/v1/rules").json["version"] == 1)
+        }
+    }
 }

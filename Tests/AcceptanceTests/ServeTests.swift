@@ -123,6 +123,21 @@ struct ServeTests {
         }
     }
 
+    /// The group of services shows its members whole at this level, and one of them has the keys.
+    @Test func aLogForDebuggingHasNoDigests() async throws {
+        let directory = try TemporaryDirectory()
+        let key = APIKey(name: "root", key: "rk_root", scopes: [.admin], application: nil)
+        let digest = key.digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let config = try directory.write(
+            "log: {level: trace}\napiKeys: [{name: root, sha256: \(digest), scopes: [admin]}]", to: "routerd.yaml")
+        let (program, _) = try await ServedDaemon.start(["--config", config], database: directory.file())
+        program.send(SIGTERM)
+        let ended = try await program.ended()
+        let numbers = key.digest.map(String.init).joined(separator: ", ")
+        #expect(ended.status == 0 && ended.errors.contains("starting"))
+        #expect(!ended.errors.contains(numbers) && !ended.errors.contains(digest) && !ended.errors.contains("APIKey("))
+    }
+
     @Test func aHangUpIsSurvivedAndExplained() async throws {
         try await withServedDaemon { daemon in
             daemon.program.send(SIGHUP)

@@ -13,6 +13,11 @@ enum ProjectFiles {
         }
     }
 
+    /// A text at a path of the project.
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: tests.deletingLastPathComponent().appending(path: path), encoding: .utf8)
+    }
+
     /// A file of nst/JSONTestSuite.
     static func jsonTest(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: tests.appending(path: "RouterPluginTests/Fixtures/json/\(name).json")))

@@ -14,7 +14,7 @@ package struct ConfigurationLoader {
     }
 
     /// The names that a file may use, one entry for each level.
-    private static let names: [String: [String]] = [
+    static let names: [String: [String]] = [
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "limits", "egress", "secrets",
             "passcodes", "apns", "plugins", "traces",

@@ -45,6 +45,8 @@ package struct DaemonConfiguration: Sendable {
     /// How the APNs provider API is served.
     package var apns = APNsSettings()
     package var rules: [any RoutingRule] = []
+    /// The settings of the file as they were written.
+    var document = JSONValue.object(JSONObject())
     /// The list of rules as it was written, as JSON.
     package var ruleDocument = Array("[]".utf8)
     /// Where rules come from at a start.
@@ -149,7 +151,7 @@ package struct DaemonConfiguration: Sendable {
         configuration.keys = loader.keys()
         configuration.apns = loader.apns(isDevelopment: configuration.keys.isEmpty)
         configuration.rules = loader.rules(plugins.rules)
-        if let file { configuration.ruleDocument = file.ruleDocument }
+        if let file { (configuration.document, configuration.ruleDocument) = (file.root, file.ruleDocument) }
         loader.read("rulesFrom") { configuration.rulesFrom = try ConfigurationLoader.choice($0) }
         _ = loader.tests()
         configuration.passcodeValidators = loader.passcodeValidators(plugins.passcodeValidators)

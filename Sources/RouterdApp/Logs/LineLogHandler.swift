@@ -52,9 +52,17 @@ extension LogFormat {
         }
     }
 
-    /// A value from outside must not be able to start a line of its own.
+    /// A value from outside must not be able to start a line of its own. A line break is written as in a literal of Swift.
     private static func oneLine(_ text: String) -> String {
-        String(text.map { $0.isNewline || $0.asciiValue.map { $0 < 0x20 || $0 == 0x7F } == true ? "\u{FFFD}" : $0 })
+        text.reduce(into: "") { line, character in
+            if character == "\n" || character == "\r\n" {
+                line += "\\n"
+            } else if character.isNewline || character.asciiValue.map({ $0 < 0x20 || $0 == 0x7F }) == true {
+                line += "\u{FFFD}"
+            } else {
+                line.append(character)
+            }
+        }
     }
 
     /// Numbers and truth values of the metadata stay numbers and truth values.

@@ -3,11 +3,11 @@ import Foundation
 import NIOCore
 import Router
 import RouterPlugin
-import RouterdApp
 import StoreSQLite
 import Testing
 
 @testable import DaemonTesting
+@testable import RouterdApp
 
 /// The origin of each setting, and names that are no settings.
 @Suite("Configuration")
@@ -18,6 +18,26 @@ struct ConfigurationTests {
     init() throws {
         directory = try TemporaryDirectory()
         _ = try SandboxCertificates(in: directory.path, host: "127.0.0.1", now: Date())
+    }
+
+    @Test func theSampleShowsEverySetting() throws {
+        let text = try ProjectFiles.text("routerd.yaml")
+        let shown = Set(
+            text.split(separator: "\n").compactMap { line in
+                line.drop { $0 == " " || $0 == "#" }.split(separator: ":", maxSplits: 1).first.map(String.init)
+            })
+        for (level, names) in ConfigurationLoader.names {
+            for name in names { #expect(shown.contains(name), "\(level)/\(name)") }
+        }
+        let file = try ConfigurationFile(path: "routerd.yaml", text: text)
+        let loaded = try DaemonConfiguration.load(file: file)
+        let defaults = DaemonConfiguration()
+        #expect(
+            loaded.registration == defaults.registration && loaded.edge == defaults.edge && loaded.caps == defaults.caps
+        )
+        #expect(
+            loaded.retention == defaults.retention
+                && loaded.transport.cachedConnections == defaults.transport.cachedConnections)
     }
 
     private static let file = """

@@ -9,10 +9,10 @@ struct ConsoleLogTests {
         let tally = Lines()
         let logger = LogFormat.text.logger(at: .info) { tally.add($0) }
         logger.notice("starting")
-        logger.notice("starting", metadata: ["b": "2", "a": "1\n"])
+        logger.notice("starting", metadata: ["b": "2", "a": "1\n2\u{1B}"])
         let lines = tally.all
         #expect(lines.count == 2 && lines[0].hasSuffix(" notice   starting"), "\(lines)")
-        #expect(lines[1].hasSuffix(" notice   starting  a=1\u{FFFD} b=2"), "\(lines)")
+        #expect(lines[1].hasSuffix(" notice   starting  a=1\\n2\u{FFFD} b=2"), "\(lines)")
     }
 }
 
