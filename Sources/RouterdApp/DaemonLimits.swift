@@ -246,7 +246,7 @@ package enum DaemonLimits {
     static let providerTopics = 1000
     /// Maximum size of a file with certificates or keys.
     static let pemFileBytes = 1024 * 1024
-    /// How many lanes a scrape of metrics looks at.
+    /// How many lanes a scrape of metrics looks at before commands of the engine have their turn.
     package static let lanesExamined = 10_000
     /// How many sessions in demo mode a gate names.
     package static let demosShown = 20

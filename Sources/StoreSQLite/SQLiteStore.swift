@@ -23,6 +23,8 @@ package final class SQLiteStore: Store {
     private let lock: StoreLock
     private let keys: KeyColumn
     private let watch: DatabaseWatch
+    private let written = Atomic(0)
+    private let pageBytes: Int
     /// Whether another database was open at this path before.
     package let hasReplacedAnother: Bool
 
@@ -56,6 +58,7 @@ package final class SQLiteStore: Store {
                 try RecentKeys.open(on: db)
             }
             hasReplacedAnother = try pool.writeWithoutTransaction { db in try DatabaseMarker.mark(db, lock) }
+            pageBytes = try pool.read { db in try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0 }
             watch = try DatabaseWatch(path)
             self.pool = pool
             self.path = path
@@ -111,6 +114,7 @@ extension SQLiteStore {
                 try ChangeWriter.write(changes, to: db, keys)
                 return .commit
             }
+            written.store(db.pagesWritten * pageBytes, ordering: .relaxed)
         }
         // From here on a fault is final: the changes are in files that the next start does not find.
         try verify()
@@ -224,6 +228,8 @@ extension SQLiteStore {
             try NumberReader.deliveries(of: session, after: number, limit: limit, bytes: bytes, db)
         }
     }
+
+    package var committedBytes: Int? { written.load(ordering: .relaxed) }
 
     package func census() throws(StoreError) -> NotificationCensus {
         try reading(NotificationReader.census)

@@ -57,6 +57,13 @@ extension ResultCode {
 extension Database {
     /// The error number behind the connection's last failure; 0 if there was none.
     var systemError: CInt { sqlite3_system_errno(sqliteConnection) }
+
+    /// Pages that the connection has written since it was opened: into the log, where there is one.
+    var pagesWritten: Int {
+        var (pages, highest): (CInt, CInt) = (0, 0)
+        sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &highest, 0)
+        return Int(pages)
+    }
 }
 
 private func isFull(_ code: CInt) -> Bool { code == ENOSPC || code == EDQUOT }

@@ -24,7 +24,7 @@ struct TestDaemon: Sendable {
         /// The tests' receivers are on loopback, with keys or without.
         var egress = EgressPolicy.grantingLoopback
         var rules: [any RoutingRule] = []
-        /// Asks the remote ones among the rules.
+        /// Asks the remote ones among the rules; nil asks each where its settings say.
         var desk: RuleDesk?
         var passcodeValidators: [any PasscodeValidator] = []
         var ruleSource = RuleSource()
@@ -173,10 +173,14 @@ func withDaemon<Value>(
     let plugins = try PluginRegistry(
         sourceKinds: BuiltInPlugins.sourceKinds, rules: options.rules, passcodeValidators: options.passcodeValidators,
         observers: options.observers, deliveryFormatKinds: BuiltInPlugins.deliveryFormatKinds)
+    let desk =
+        try options.desk
+        ?? RuleDesk(
+            options.rules, folder: directory.file("plugins"), transport: transport, logger: options.logger)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, caps: options.caps,
         retention: options.retention, userAgent: "routerd/test", feed: options.feed, observers: options.observers,
-        observerLimits: options.observerLimits, desk: options.desk, logger: options.logger)
+        observerLimits: options.observerLimits, desk: desk, logger: options.logger)
     let api = API(
         host: host, store: store, plugins: plugins, rules: options.ruleSource,
         authenticator: Authenticator(keys: options.keys),

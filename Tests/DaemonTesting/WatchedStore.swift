@@ -64,6 +64,8 @@ final class WatchedStore: Store {
         try base.recover(telling: progress)
     }
 
+    var committedBytes: Int? { base.committedBytes }
+
     func verify() throws(StoreError) { try base.verify() }
 
     func facts(for lookups: [Lookup]) throws(StoreError) -> Facts {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares alert rules, dashboard and documentation with the metrics that a daemon serves; promtool checks all of them.
+"""Compares alert rules, dashboard and documentation with the metrics that a daemon serves; promtool checks all of them, and plays
+histories of metrics to the alerts.
 
 Usage: Tests/metrics/run.py --routerd PATH [--promtool PATH]
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES, DASHBOARD = ROOT / "Examples/prometheus/alerts.yml", ROOT / "Examples/grafana/routerd.json"
+HISTORIES = ROOT / "Tests/metrics/alerts_test.yml"
 
 
 def served(routerd: Path) -> str:
@@ -48,6 +50,7 @@ def main() -> int:
     text = served(given.routerd)
     known = set(re.findall(r"^# TYPE (\S+)", text, re.M))
     faults = checked([given.promtool, "check", "metrics"], text) + checked([given.promtool, "check", "rules", str(RULES)])
+    faults += checked([given.promtool, "test", "rules", str(HISTORIES)])
     panels = json.loads(DASHBOARD.read_text())["panels"]
     queries = "\n".join(target["expr"] for panel in panels for target in panel["targets"])
     expressions = "\n".join(re.findall(r"expr: (.*)", RULES.read_text()))

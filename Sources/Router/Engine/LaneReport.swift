@@ -59,7 +59,10 @@ extension Engine {
 /// The state of all lanes, to be read.
 package struct LaneReport {
     fileprivate let tenants: [ApplicationID: Tenant]
-    fileprivate let planner: LanePlanner
+    let planner: LanePlanner
+
+    /// The lanes with deliveries, in no order.
+    package var keys: [SessionKey] { Array(planner.lanes.keys) }
 
     /// The lanes that an operator should look at, in no order: lanes with deliveries, lanes of sessions whose endpoint is gone,
     /// and one for each endpoint whose breaker is not closed though nothing waits for it.

@@ -6,6 +6,9 @@ package struct NotificationCensus: Hashable, Sendable {
     /// How many of them have been forgotten.
     package var forgotten: Int
 
+    /// The remainder of the conservation law: 0 unless a notification is lost.
+    package var unaccounted: Int { accepted - byState.values.reduce(0, +) }
+
     package init(accepted: Int, byState: [NotificationState: Int], forgotten: Int = 0) {
         self.accepted = accepted
         self.byState = byState

@@ -58,6 +58,14 @@ package protocol Archive: Sendable {
 
     /// How many notifications are in each state: the terms of the conservation law.
     func census() throws(StoreError) -> NotificationCensus
+
+    /// Bytes that commits have written since the store was opened; nil if the store does not count them.
+    var committedBytes: Int? { get }
+}
+
+extension Archive {
+    /// A store in memory writes none.
+    package var committedBytes: Int? { nil }
 }
 
 extension Journal {

@@ -48,23 +48,6 @@ extension EngineHost {
     /// Counts and durations since the start.
     package var meters: EngineMeters { reports.meters }
 
-    /// How many lanes wait for each resource, of the first lanes.
-    package var laneFigures: [(resource: String, count: Int)] {
-        let planner = loop.engine.planner
-        var counts = [Int](repeating: 0, count: 6)
-        for key in planner.lanes.keys.prefix(DaemonLimits.lanesExamined) {
-            switch planner.blockedOn(key) {
-            case nil: counts[0] += 1
-            case .endpoint: counts[1] += 1
-            case .origin: counts[2] += 1
-            case .slowSlots: counts[3] += 1
-            case .originShare, .share: counts[4] += 1
-            case .consumer: counts[5] += 1
-            }
-        }
-        return Array(zip(["none", "endpoint", "origin", "slowSlots", "share", "consumer"], counts))
-    }
-
     /// The time at which commands are decided.
     package nonisolated var now: Timestamp { clock.now }
 

@@ -24,8 +24,9 @@ extension EngineHost {
         }
     }
 
-    /// Logs and traces changes that were committed. Memory has not followed them yet.
+    /// Counts, logs and traces changes that were committed. Memory has not followed them yet.
     func note(_ changes: [StoreChange]) {
+        reports.meters.settled(by: changes, at: clock.now) { loop.engine.unsettled($0)?.receivedAt }
         lines.add(changes) { loop.engine.unsettled($0) }
         guard let start = planningSince else { return }
         planningSince = nil

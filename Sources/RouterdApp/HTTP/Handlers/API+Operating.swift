@@ -26,8 +26,7 @@ extension API {
                         notifications.field(state.rawValue, census.byState[state] ?? 0)
                     }
                     notifications.field("forgotten", census.forgotten)
-                    // The remainder of the conservation law: 0 unless a notification is lost.
-                    notifications.field("unaccounted", census.accepted - census.byState.values.reduce(0, +))
+                    notifications.field("unaccounted", census.unaccounted)
                 }
                 body.field("inFlight", figures.inFlight)
                 body.field("lanes", figures.lanes)

@@ -8,8 +8,7 @@ extension API {
     {
         _ = try request.query()
         try caller.expectAllApplications("The list of plugins")
-        var remote: [PluginID: RemoteRuleStatus] = [:]
-        for member in host.desk?.members ?? [] { remote[member.rule.id] = await member.transport.status() }
+        let remote = Dictionary(await remoteRules().map { ($0.id, $0.status) }) { first, _ in first }
         let rules = await host.read { $0.chooser.rules.map { (id: $0.id, rung: $0.rung) } }
         return .json(
             .ok,
@@ -26,6 +25,13 @@ extension API {
                     }
                 }
             })
+    }
+
+    /// The rules in processes and behind URLs, in their order.
+    func remoteRules() async -> [(id: PluginID, status: RemoteRuleStatus)] {
+        var found: [(id: PluginID, status: RemoteRuleStatus)] = []
+        for member in host.desk?.members ?? [] { found.append((member.rule.id, await member.transport.status())) }
+        return found
     }
 
     /// Takes a plugin into use again that was put into quarantine; harmless for any other one.
