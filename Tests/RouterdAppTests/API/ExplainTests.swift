@@ -46,6 +46,26 @@ struct ExplainTests {
         }
     }
 
+    /// The candidates of a notification are those of a payload like it, as sessions are now.
+    @Test func aNotificationIsExplainedAsItWouldBeDecidedNow() async throws {
+        try await withDaemon { daemon in
+            try await fill(daemon)
+            let payload = #"{"notification-content-id":"a"}"#
+            let sent = try await daemon.post(payload, headers: ["apns-priority": "5"])
+            let path = "/v1/notifications/\(sent.id)/explain"
+            #expect(sent["decision", "session"] == "keen")
+            let first = try await daemon.call(.get, "\(path)?limit=3")
+            let alike = try await daemon.call(.post, "\(Self.path)?priority=5&limit=3", payload)
+            #expect(first["candidates"] == alike["candidates"] && first["candidates"].asArray?.count == 3)
+            try await daemon.call(.delete, "\(TestDaemon.gallery)/sessions/keen")
+            let second = try await daemon.call(.get, path)
+            #expect(second["decision", "session"] == "eager")
+            #expect(try await daemon.notification(sent.id)["decision", "reason"] == sent["decision", "reason"])
+            expectProblem(
+                try await daemon.call(.get, "/v1/notifications/ntf_none/explain"), 404, "unknown-notification")
+        }
+    }
+
     @Test func withoutContentIDPredicatesAreNotAsked() async throws {
         try await withDaemon { daemon in
             try await fill(daemon)

@@ -56,7 +56,10 @@ struct GateTests {
                     "win-1", term: 1, #"\#(Self.step),"currentStepNumber":2,"parameters":["a"],"defaultMessage":"Wait""#
                 ))
             #expect(told["progress", "currentStepNumber"] == 2 && told["progress", "parameters"] == ["a"])
-            #expect(try await daemon.post("{}", query: "?device=phone").status == 202)
+            let posted = try await daemon.post("{}", query: "?device=phone")
+            #expect(posted.status == 202)
+            let held = try await daemon.notification(posted.id)
+            #expect(held["heldBy"] == "gate" && held["heldUntil"] == .null && held["device"] == "phone")
             #expect(try await daemon.call(.get, "\(Self.gate)?device=phone")["held"] == 1)
             let done = try await daemon.call(
                 .post, "\(Self.gate)/succeed", Self.report("win-1", term: 1, #""onboardingId":"ada""#))

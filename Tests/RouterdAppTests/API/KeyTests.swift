@@ -32,6 +32,24 @@ struct KeyTests {
         }
     }
 
+    @Test func keysAreListedWithoutTheirDigests() async throws {
+        try await withKeys { daemon in
+            let answer = try await daemon.call(.get, "/v1/keys", headers: bearer("rk_root"))
+            let keys = try #require(answer["keys"].asArray)
+            #expect(keys.map { $0["name"] } == ["root", "in", "scenes", "mine"])
+            #expect(keys.map { $0["isCaller"] } == [true, false, false, false])
+            #expect(
+                keys[1]["scopes"] == ["ingest"] && keys[1]["application"] == .null && keys[3]["application"] == "mine")
+            for key in Self.keys {
+                let digest = key.digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                #expect(!answer.text.contains(digest) && !answer.text.contains("rk_"))
+            }
+            expectProblem(
+                try await daemon.call(.get, "/v1/keys", headers: bearer("rk_mine")), 403, "key-of-one-application")
+            expectProblem(try await daemon.call(.get, "/v1/keys", headers: bearer("rk_sessions")), 403, "scope-missing")
+        }
+    }
+
     /// Only a key with a rate is limited by it, and refused requests count too.
     @Test func aKeyMayHaveARate() async throws {
         let keys = [

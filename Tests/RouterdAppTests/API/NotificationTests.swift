@@ -1,6 +1,7 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import RouterdApp
 import Synchronization
 import Testing
 
@@ -174,6 +175,23 @@ struct NotificationTests {
             try await daemon.until { try await daemon.notification(first.id)["decision", "session"] == "win-1" }
             let second = try await daemon.post(about: "a", headers: ["idempotency-key": "k"])
             #expect(second["decision"] == first["decision"] && second["state"] == "held")
+        }
+    }
+
+    @Test func aHeldNotificationSaysByWhatAndUntilWhen() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("win-1", at: Self.url)
+            try await daemon.call(.put, "/v1/rules", #"{"rules":[{"name":"later","then":{"holdSeconds":600}}]}"#)
+            let before = SteadyClock().wall.advanced(byMilliseconds: 500_000).rfc3339
+            let held = try await daemon.notification(try await daemon.post(about: "a").id)
+            #expect(held["state"] == "held" && held["heldBy"] == "rule" && held["nextAttemptAt"] == .null)
+            #expect(held["heldUntil"].asString.map { $0 > before } == true, "\(held.text)")
+            let listed = try await daemon.call(.get, "/v1/notifications?state=held")["notifications"].asArray?.first
+            #expect(listed?["heldUntil"] == held["heldUntil"] && listed?["heldBy"] == "rule")
+            try await daemon.call(.post, "/v1/notifications/\(held.id)/cancel")
+            let ended = try await daemon.settled(held.id)
+            #expect(ended.json["heldBy"] == nil && ended.json["heldUntil"] == nil)
         }
     }
 

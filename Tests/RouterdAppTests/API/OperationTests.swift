@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import HummingbirdTesting
 import RouterPlugin
 import Testing
 
@@ -11,6 +12,16 @@ import Testing
 @Suite("Operations", .timeLimit(.minutes(15)))
 struct OperationTests {
     @Test func everyOperationAnswersAsItsSchemaSays() async throws {
+        // Rules that are put would take the place of a remote one, so that this one is of another daemon.
+        var options = TestDaemon.Options()
+        let far = PluginID(unchecked: "com.example.far")
+        options.rules = [RemoteRule(id: far, transport: .callOut(CallOutSettings(url: "http://127.0.0.1:1/")))]
+        let first = try await withDaemon(options) { daemon in
+            var calls = try Calls(daemon: daemon)
+            let enabled = try await calls.call("enablePlugin", "/v1/plugins/\(far)/enable")
+            #expect(enabled["id"] == "com.example.far" && enabled["state"] == "ready")
+            return calls.called
+        }
         try await withReceiver { receiver in
             try await withDaemon(TestDaemon.Options(isLive: true)) { daemon in
                 var calls = try Calls(daemon: daemon)
@@ -21,7 +32,7 @@ struct OperationTests {
                 try await calls.useNotifications()
                 try await calls.useSources()
                 try await calls.operate()
-                #expect(calls.called.symmetricDifference(Operation.all.map(\.name)).sorted() == [])
+                #expect(calls.called.union(first).symmetricDifference(Operation.all.map(\.name)).sorted() == [])
             }
         }
     }
@@ -33,7 +44,15 @@ struct OperationTests {
             let item = document.at("paths", operation.path, operation.method.rawValue.lowercased())
             #expect(item["operationId"]?.asString == operation.name)
             #expect(operation.summary.hasSuffix("."), "\(operation.name)")
+            #expect(item["responses"]?["4XX"] != nil, "\(operation.name)")
         }
+        let push = document.at("paths", "/v1/applications/{application}/notifications", "post", "parameters")
+        let fields = push.asArray?.filter { $0["in"] == "header" }.compactMap { $0["name"]?.asString }
+        #expect(
+            fields == [
+                "apns-id", "apns-priority", "apns-expiration", "apns-collapse-id", "Idempotency-Key", "traceparent",
+                "tracestate",
+            ])
         let text = String(decoding: OpenAPIDocument.bytes, as: UTF8.self)
         let names = Set(ResourceSchemas.all.map(\.name))
         for part in text.split(separator: "#/components/schemas/").dropFirst() {
@@ -64,15 +83,13 @@ private struct Calls {
 
     @discardableResult
     mutating func call(
-        _ name: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:],
-        mayBeRefused: Bool = false
+        _ name: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]
     ) async throws -> Answer {
         called.insert(name)
         let operation = try #require(Operation.all.first { $0.name == name }, "\(name)")
         let answer = try await daemon.call(operation.method, path, body, headers: headers)
         if answer.headers[.contentType] == "application/problem+json" {
-            #expect(mayBeRefused, "\(name): \(answer.status) \(answer.text)")
-            #expect(check.fault(in: answer.json, .named("Problem")) == nil, "\(name)")
+            Issue.record("\(name): \(answer.status) \(answer.text)")
             return answer
         }
         let known = operation.answers.first { $0.status == answer.status }
@@ -233,6 +250,7 @@ private struct Calls {
         try await call("cancelNotification", "\(path)/cancel")
         try await daemon.until { try await daemon.notification(posted.id)["state"] == "cancelled" }
         try await call("getNotification", path)
+        try await call("explainNotification", "\(path)/explain?limit=1&parts=true")
         try await call("listNotifications", "/v1/notifications?state=cancelled&limit=1")
         try await call("replayNotification", "\(path)/replay")
         try await call("postReplay", "/v1/replays", #"{"state":"cancelled","dryRun":true}"#)
@@ -253,8 +271,14 @@ private struct Calls {
         let sample = #"{"headers":{"content-type":"application/cloudevents+json"},"body":\#(JSONText.quoted(event))}"#
         try await call("testSource", "\(source)/test", sample)
         try await call("postToSource", source, event, headers: ["content-type": "application/cloudevents+json"])
-        try await call("rotateSourceSecret", "\(source)/rotate-secret", #"{"overlapSeconds":1}"#, mayBeRefused: true)
-        try await call("askSource", source, headers: ["webhook-request-origin": "example.com"], mayBeRefused: true)
+        let asked = try await call("askSource", source, headers: ["webhook-request-origin": "example.com"])
+        #expect(asked.status == 200)
+        let signed = "/v1/sources/code"
+        try await call(
+            "putSource", signed,
+            #"{"kind":"github","application":"com.example.gallery","secrets":["the-secret-of-the-sender"]}"#)
+        let rotated = try await call("rotateSourceSecret", "\(signed)/rotate-secret", #"{"overlapSeconds":600}"#)
+        #expect(rotated["secrets"].asArray?.count == 2)
         try await call("deleteSource", source)
     }
 
@@ -263,7 +287,7 @@ private struct Calls {
         try await call("getStatus", "/v1/status")
         try await call("getMetrics", "/metrics")
         try await call("listPlugins", "/v1/plugins")
-        try await call("enablePlugin", "/v1/plugins/com.example.rule.none/enable", mayBeRefused: true)
+        try await call("listKeys", "/v1/keys")
         try await call(
             "evaluateRules", "/v1/rules/evaluate",
             #"{"application":"com.example.gallery","rules":[{"name":"a","when":"priority < 10","then":"drop"}]}"#)
@@ -272,8 +296,12 @@ private struct Calls {
         try await call("deleteRules", "/v1/rules")
         try await call("compareRules", "/v1/rules/diff?last=10", "rules: [{name: a, then: drop}]")
         try await call("confirmClock", "/v1/clock/confirm")
-        // A stream that is accepted does not end.
-        try await call("stream", "/v1/stream", headers: ["last-event-id": "none"], mayBeRefused: true)
+        // A stream that is accepted does not end, so that its head is read alone.
+        called.insert("stream")
+        let head = try await StreamConnection.open(try #require(daemon.client.port)) { $0.head }
+        #expect(head.status == 200 && head.headers["content-type"] == "text/event-stream")
+        let refused = try await daemon.call(.get, "/v1/applications/com.example.none")
+        #expect(refused.status == 404 && check.fault(in: refused.json, .named("Problem")) == nil)
         try await call("getHealth", "/healthz")
         try await call("getReadiness", "/readyz")
         try await call("getOpenAPI", "/openapi.json")

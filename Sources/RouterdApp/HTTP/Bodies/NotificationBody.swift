@@ -47,8 +47,8 @@ package enum NotificationBody {
 
     /// A whole notification as the caller may see it; in lists without payload and attempts.
     package static func write(
-        _ notification: StoredNotification, _ state: NotificationState, for caller: Caller,
-        broadcast: [(StoredNotification, NotificationState)] = [], to body: inout JSONObjectWriter
+        _ notification: StoredNotification, _ standing: NotificationStanding, for caller: Caller,
+        broadcast: [(StoredNotification, NotificationStanding)] = [], to body: inout JSONObjectWriter
     ) {
         body.field("id", notification.id)
         body.field("webhookId", Identity.delivery(of: notification.id))
@@ -69,10 +69,10 @@ package enum NotificationBody {
         body.field("replayOf", notification.replayOf)
         write(notification.broadcast, broadcast, to: &body)
         body.field("receivedAt", notification.receivedAt)
-        body.field("state", state.rawValue)
+        standing.write(to: &body)
         body.field("reason", notification.reason)
         body.field("settledAt", notification.settledAt)
-        body.field("nextAttemptAt", state == .waiting ? notification.progress.notBefore : nil)
+        body.field("nextAttemptAt", standing.state == .waiting ? notification.progress.notBefore : nil)
         if let event = notification.event {
             body.field("session", shown(notification.decision.session))
             body.field("epoch", event.number?.epoch)
@@ -90,7 +90,7 @@ package enum NotificationBody {
 
     /// The broadcast that a notification belongs to.
     private static func write(
-        _ first: NotificationID?, _ notifications: [(StoredNotification, NotificationState)],
+        _ first: NotificationID?, _ notifications: [(StoredNotification, NotificationStanding)],
         to body: inout JSONObjectWriter
     ) {
         guard let first else { return }
@@ -98,11 +98,11 @@ package enum NotificationBody {
             broadcast.field("id", first)
             guard !notifications.isEmpty else { return }
             broadcast.array("notifications") { list in
-                for (notification, state) in notifications {
+                for (notification, standing) in notifications {
                     list.object {
                         $0.field("id", notification.id)
                         $0.field("session", notification.decision.session)
-                        $0.field("state", state.rawValue)
+                        $0.field("state", standing.state.rawValue)
                     }
                 }
             }

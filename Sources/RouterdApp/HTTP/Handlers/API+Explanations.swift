@@ -17,14 +17,36 @@ extension API {
             view: asked, time: try query.time("at") ?? host.now, limit: try DecisionQuestion.limit(in: query),
             showsParts: try query.flag("parts"), isBroadcast: try query.flag("broadcast"))
         question.use(await host.answers(about: asked, isBroadcast: question.isBroadcast, at: question.time))
-        return .json(
-            .ok,
-            try await explanation(of: question) { (engine) throws(Problem) in
-                guard let tenant = engine.tenants[accept.application] else {
-                    throw Problem(engine.absence(of: accept.application))
-                }
-                return (tenant, engine.chooser)
-            })
+        return .json(.ok, try await explanation(of: question, in: accept.application))
+    }
+
+    /// The decision that a notification would get now. Its own decision keeps its reason and no candidates, which have changed
+    /// since.
+    @Sendable func explainNotification(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        let query = try request.query("limit", "parts")
+        let notification = try await stored(context, caller)
+        guard notification.event == nil else {
+            throw Problem(.conflict, "not-a-notification", "An event of a session has its receiver without a decision.")
+        }
+        let asked = NotificationView(
+            kind: notification.kind, application: notification.application, device: notification.device,
+            contentID: notification.contentID, priority: notification.priority,
+            payload: notification.payload?.bytes ?? [])
+        var question = DecisionQuestion(
+            view: asked, time: host.now, limit: try DecisionQuestion.limit(in: query),
+            showsParts: try query.flag("parts"), isBroadcast: notification.broadcast != nil)
+        question.use(await host.answers(about: asked, isBroadcast: question.isBroadcast, at: question.time))
+        return .json(.ok, try await explanation(of: question, in: notification.application))
+    }
+
+    /// The answer to a question under the rules and among the sessions in use.
+    private func explanation(of question: DecisionQuestion, in id: ApplicationID) async throws -> [UInt8] {
+        try await explanation(of: question) { (engine) throws(Problem) in
+            guard let tenant = engine.tenants[id] else { throw Problem(engine.absence(of: id)) }
+            return (tenant, engine.chooser)
+        }
     }
 
     /// The answer to a question.

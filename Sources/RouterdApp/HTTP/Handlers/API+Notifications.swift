@@ -49,19 +49,19 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         let notification = try await stored(context, caller)
-        let state = await states(of: [notification])[0]
+        let standing = await standings(of: [notification])[0]
         let broadcast = try await notifications(ofBroadcastWith: notification, caller)
         return .json(
             .ok,
             JSONWriter.object {
-                NotificationBody.write(notification, state, for: caller, broadcast: broadcast, to: &$0)
+                NotificationBody.write(notification, standing, for: caller, broadcast: broadcast, to: &$0)
             })
     }
 
     /// The notifications of the same broadcast, in their order; none if the notification is of no broadcast.
     private func notifications(
         ofBroadcastWith notification: StoredNotification, _ caller: Caller
-    ) async throws -> [(StoredNotification, NotificationState)] {
+    ) async throws -> [(StoredNotification, NotificationStanding)] {
         guard let first = notification.broadcast, notification.replayOf == nil else { return [] }
         let filter = NotificationFilter(
             application: notification.application,
@@ -70,11 +70,11 @@ extension API {
             try $0.notifications(matching: filter, limit: RouterLimits.broadcastSessions)
         }
         let all = Array(found.reversed())
-        return Array(zip(all, await states(of: all)))
+        return Array(zip(all, await standings(of: all)))
     }
 
     /// The notification that the path names, if the caller may see it.
-    private func stored(_ context: RouterdContext, _ caller: Caller) async throws -> StoredNotification {
+    func stored(_ context: RouterdContext, _ caller: Caller) async throws -> StoredNotification {
         let id = try context.identifier("notification", of: IdentifierKinds.Notification.self)
         let found = try await reading(for: caller) { try $0.notification(id) }
         guard let notification = found, caller.mayUse(notification.application) else {
@@ -128,14 +128,14 @@ extension API {
         let stored = filter.stored
         let found = try await reading(for: caller) { try $0.notifications(matching: stored, limit: limit + 1) }
         let page = Array(found.prefix(limit))
-        var shown = Array(zip(page, await states(of: page)))
+        var shown = Array(zip(page, await standings(of: page)))
         let cursor = found.count > limit ? shown.last.map { Cursor.write(String($0.0.sequence.value)) } : nil
-        if let wanted = filter.inFlight { shown.removeAll { ($0.1 == .inFlight) != wanted } }
+        if let wanted = filter.inFlight { shown.removeAll { ($0.1.state == .inFlight) != wanted } }
         let body = try await readers.write(shown.count, for: caller.application) { [shown] in
             JSONWriter.object { body in
                 body.array("notifications") { array in
-                    for (notification, state) in shown {
-                        array.object { NotificationBody.write(notification, state, for: caller, to: &$0) }
+                    for (notification, standing) in shown {
+                        array.object { NotificationBody.write(notification, standing, for: caller, to: &$0) }
                     }
                 }
                 body.field("cursor", cursor)
@@ -170,10 +170,12 @@ extension API {
     }
 
     /// The engine, not the store, knows which deliveries are under way at this moment.
-    private func states(of notifications: [StoredNotification]) async -> [NotificationState] {
-        guard notifications.contains(where: { $0.state == .waiting }) else { return notifications.map(\.state) }
+    private func standings(of notifications: [StoredNotification]) async -> [NotificationStanding] {
+        guard notifications.contains(where: { !$0.state.isSettled }) else {
+            return notifications.map { NotificationStanding($0.state) }
+        }
         return await host.read { engine in
-            notifications.map { $0.state == .waiting && engine.isInFlight($0.sequence) ? .inFlight : $0.state }
+            notifications.map { NotificationStanding($0.state, of: $0.sequence, in: engine) }
         }
     }
 }

@@ -19,6 +19,7 @@ package struct JSONSchema: Hashable, Sendable {
     package static let count = JSONSchema([("type", "integer"), ("minimum", 0)])
     /// RFC 3339 in UTC.
     package static let time = JSONSchema([("type", "string"), ("format", "date-time")])
+    static let uuid = JSONSchema([("type", "string"), ("format", "uuid")])
     /// An object with any members.
     package static let document = JSONSchema([("type", "object")])
 

@@ -70,6 +70,9 @@ package enum OpenAPIDocument {
                 let schema = parameter.isRepeatable ? JSONSchema.list(of: parameter.schema) : parameter.schema
                 list.object { write(parameter.name, in: "query", schema, isRequired: false, to: &$0) }
             }
+            for field in operation.headers {
+                list.object { write(field.name, in: "header", field.schema, isRequired: false, to: &$0) }
+            }
         }
         if let body = operation.body {
             item.object("requestBody") { request in
@@ -78,14 +81,16 @@ package enum OpenAPIDocument {
             }
         }
         item.object("responses") { responses in
-            for answer in operation.answers {
-                responses.object(String(answer.status)) { response in
-                    response.field("description", answer.status == 204 ? "Done." : "Success.")
-                    guard let schema = answer.schema else { return }
-                    response.object("content") { write(answer.contentType, schema, to: &$0) }
+            for status in Set(operation.answers.map(\.status)).sorted() {
+                responses.object(String(status)) { response in
+                    response.field("description", status == 204 ? "Done." : "Success.")
+                    let answers = operation.answers.filter { $0.status == status && $0.schema != nil }
+                    guard !answers.isEmpty else { return }
+                    response.object("content") { content in
+                        for answer in answers { write(answer.contentType, answer.schema ?? .anything, to: &content) }
+                    }
                 }
             }
-            guard operation.access != .sender else { return }
             for range in ["4XX", "5XX"] {
                 responses.object(range) { response in
                     response.field("description", "A problem (RFC 9457).")

@@ -27,7 +27,8 @@ extension Operation {
         ) { $0.deleteApplication },
         Operation(
             .post, "\(applicationPath)/delegate/rotate-secret", .scope(.admin), "rotateDelegateSecret",
-            "Exchanges the secret of the delegate's endpoint.", body: .optional(.named("SecretRotation")),
+            "Exchanges the secret of the delegate's endpoint.", headers: .repeatable,
+            body: .optional(.named("SecretRotation")),
             .ok(.named("Endpoint"))
         ) { $0.rotateDelegateSecret },
         Operation(
@@ -37,7 +38,7 @@ extension Operation {
         Operation(
             .post, "\(applicationPath)/sceneConfigurations/{configuration}/endpoint/rotate-secret", .scope(.admin),
             "rotateConfigurationSecret", "Exchanges the secret of a scene configuration's endpoint.",
-            body: .optional(.named("SecretRotation")), .ok(.named("Endpoint"))
+            headers: .repeatable, body: .optional(.named("SecretRotation")), .ok(.named("Endpoint"))
         ) { $0.rotateConfigurationSecret },
     ]
 
@@ -75,7 +76,7 @@ extension Operation {
         ) { $0.deleteSession },
         Operation(
             .post, "\(sessionPath)/activate", .scope(.sessions), "activateSession", "Brings a session forward.",
-            body: .optional(.named("SessionActivation")), .ok(.named("Session"))
+            headers: .repeatable, body: .optional(.named("SessionActivation")), .ok(.named("Session"))
         ) { $0.activateSession },
         Operation(
             .post, "\(sessionPath)/refresh", .scope(.sessions), "refreshSession",
@@ -105,7 +106,8 @@ extension Operation {
         ) { $0.postSessionToken },
         Operation(
             .post, "\(sessionPath)/endpoint/rotate-secret", .scope(.sessions), "rotateSessionSecret",
-            "Exchanges the secret of a session's endpoint.", body: .optional(.named("SecretRotation")),
+            "Exchanges the secret of a session's endpoint.", headers: .repeatable,
+            body: .optional(.named("SecretRotation")),
             .ok(.named("Endpoint"))
         ) { $0.rotateSessionSecret },
     ]
@@ -113,7 +115,8 @@ extension Operation {
     static let activations: [Operation] = [
         Operation(
             .post, "\(applicationPath)/activations", .scope(.sessions), "postActivation",
-            "Brings the session forward that prefers a content, or makes one.", body: .json(.named("Activation")),
+            "Brings the session forward that prefers a content, or makes one.", headers: .repeatable,
+            body: .json(.named("Activation")),
             .ok(.named("Session")), .created(.named("Session"))
         ) { $0.postActivation }
     ]
@@ -136,6 +139,7 @@ extension Operation {
         Operation(
             .post, "/v1/sources/{source}/rotate-secret", .scope(.sessions), "rotateSourceSecret",
             "Adds a secret; the earlier ones stay valid for an overlap.",
+            headers: .repeatable,
             body: .optional(
                 .request([
                     "secret": .text, "overlapSeconds": .whole(0...Int64(RouterLimits.secretOverlapSeconds)),
@@ -149,7 +153,7 @@ extension Operation {
         ) { $0.testSource },
         Operation(
             .post, "/v1/sources/{source}", .sender, "postToSource", "Takes a request of the source's sender.",
-            body: .other("*/*"), .other("*/*"), .other("*/*", status: 202), .noContent
+            headers: .repeatableInTrace, body: .other("*/*"), .other("*/*"), .other("*/*", status: 202), .noContent
         ) { api in { request, context, _ in try await api.ingest(request, context) } },
         Operation(
             .options, "/v1/sources/{source}", .sender, "askSource",

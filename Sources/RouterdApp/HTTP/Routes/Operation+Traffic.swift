@@ -15,18 +15,18 @@ extension Operation {
         Operation(
             .post, "\(applicationPath)/notifications", .scope(.ingest), "postNotification",
             "Takes a push payload, decides on its session, and delivers it; or to each session that can have it.",
-            query: [.device, Parameter("broadcast", .flag)], body: .json(.document), .accepted(acceptance),
-            .ok(acceptance)
+            query: [.device, Parameter("broadcast", .flag)], headers: .push, body: .json(.document),
+            .accepted(acceptance), .ok(acceptance)
         ) { $0.postNotification },
         Operation(
             .post, "\(applicationPath)/events", .scope(.ingest), "postEvent",
-            "Takes a user activity, a URL or a shortcut item.", query: [.device], body: .json(.named("SceneEvent")),
-            .accepted(.named("Acceptance")), .ok(.named("Acceptance"))
+            "Takes a user activity, a URL or a shortcut item.", query: [.device], headers: .push,
+            body: .json(.named("SceneEvent")), .accepted(.named("Acceptance")), .ok(.named("Acceptance"))
         ) { $0.postEvent },
         Operation(
             .post, "\(applicationPath)/notifications:batch", .scope(.ingest), "postNotificationBatch",
             "Takes many push payloads, one a line; each line is answered by a line.", query: [.device],
-            body: .other("application/x-ndjson"), .other("application/x-ndjson")
+            headers: .repeatableInTrace, body: .other("application/x-ndjson"), .other("application/x-ndjson")
         ) { $0.postNotificationBatch },
         Operation(
             .post, "\(applicationPath)/explain", .scope(.ingest), "explain",
@@ -36,7 +36,7 @@ extension Operation {
                 Parameter("priority", .oneOf(["1", "5", "10"])), Parameter("at", .time), Parameter("parts", .flag),
                 Parameter("broadcast", .flag),
             ],
-            body: .json(.document), .ok(.named("Explanation"))
+            headers: .push, body: .json(.document), .ok(.named("Explanation"))
         ) { $0.explain },
         Operation(
             .post, "\(applicationPath)/sessions/{session}/trial", .scope(.ingest), "tryConditions",
@@ -61,13 +61,22 @@ extension Operation {
             "Shows a notification with its payload, decision and attempts.", .ok(.named("Notification"))
         ) { $0.getNotification },
         Operation(
+            .get, "\(notificationPath)/explain", .scope(.ingest), "explainNotification",
+            "Shows the decision that a notification would get now, and every session considered for it.",
+            query: [
+                Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates))), Parameter("parts", .flag),
+            ],
+            .ok(.named("Explanation"))
+        ) { $0.explainNotification },
+        Operation(
             .post, "\(notificationPath)/cancel", .scope(.ingest), "cancelNotification",
             "Ends a notification that is not settled.",
             .ok(.object(["id": .text, "state": .oneOf(["cancelled", "inFlight"])]))
         ) { $0.cancelNotification },
         Operation(
             .post, "\(notificationPath)/replay", .scope(.ingest), "replayNotification",
-            "Sends a settled notification again, as a new one.", .accepted(.named("Acceptance")),
+            "Sends a settled notification again, as a new one.", headers: .repeatableInTrace,
+            .accepted(.named("Acceptance")),
             .ok(.named("Acceptance"))
         ) { $0.replayNotification },
     ]
@@ -76,7 +85,8 @@ extension Operation {
         Operation(
             .post, "/v1/replays", .scope(.ingest), "postReplay",
             "Sends every settled notification again that a filter shows, at a rate.",
-            body: .json(.named("ReplayDraft")), .accepted(.named("Replay")), .ok(.named("ReplayTrial"))
+            headers: .repeatable, body: .json(.named("ReplayDraft")), .accepted(.named("Replay")),
+            .ok(.named("ReplayTrial"))
         ) { $0.postReplay },
         Operation(
             .get, "/v1/replays", .scope(.ingest), "listReplays", "Lists the replays.", query: .page(),
@@ -102,7 +112,7 @@ extension Operation {
             ) { $0.listGates },
             Operation(
                 .get, gate, .session, "getGate", "Shows the gate of a device.",
-                query: [.device, Parameter("language")], .ok(.named("Gate"))
+                query: [.device, Parameter("language")], headers: .languages, .ok(.named("Gate"))
             ) { $0.getGate },
             Operation(
                 .post, "\(gate)/open", .session, "openGate", "Begins at a gate, or shows a session the demo.",
@@ -155,15 +165,17 @@ extension Operation {
             ) { $0.lockGates },
             Operation(
                 .get, passcode, .session, "getPasscode", "Shows the facts about a passcode.",
-                query: [.device, Parameter("language")], .ok(.named("PasscodeStatus"))
+                query: [.device, Parameter("language")], headers: .languages, .ok(.named("PasscodeStatus"))
             ) { $0.getPasscode },
             Operation(
                 .post, "\(passcode)/check", .session, "checkPasscode",
                 "Checks a candidate against the policy, and keeps nothing.",
-                body: .json(.request([:], required: ["passcode": .text])), .ok(.named("PasscodeCheck"))
+                headers: .languages, body: .json(.request([:], required: ["passcode": .text])),
+                .ok(.named("PasscodeCheck"))
             ) { $0.checkPasscode },
             Operation(
                 .post, "\(passcode)/create", .session, "createPasscode", "Chooses the passcode.",
+                headers: .languages,
                 body: .json(
                     .passcode(
                         ["passcode": .text, "confirmation": .text], optional: ["deviceKey": .text])),
@@ -171,10 +183,11 @@ extension Operation {
             ) { $0.createPasscode },
             Operation(
                 .post, "\(passcode)/input", .session, "inputPasscode", "Tries a passcode.",
-                body: .json(.passcode(["passcode": .text])), .ok(.named("Gate"))
+                headers: .languages, body: .json(.passcode(["passcode": .text])), .ok(.named("Gate"))
             ) { $0.inputPasscode },
             Operation(
                 .post, "\(passcode)/change", .session, "changePasscode", "Changes the passcode.",
+                headers: .languages,
                 body: .json(.passcode(["passcode": .text, "newPasscode": .text, "confirmation": .text])),
                 .ok(.named("Gate"))
             ) { $0.changePasscode },
@@ -186,6 +199,7 @@ extension Operation {
             ) { $0.challengeDevice },
             Operation(
                 .post, "\(passcode)/answer", .session, "answerChallenge", "Answers a challenge.",
+                headers: .languages,
                 body: .json(
                     .passcode(
                         ["challenge": .text],
@@ -200,11 +214,12 @@ extension Operation {
             ) { $0.answerChallenge },
             Operation(
                 .post, "\(passcode)/proof", .session, "proveByToken", "Unlocks by a token of an issuer.",
-                body: .json(.passcode(["token": .text])), .ok(.named("Gate"))
+                headers: .languages, body: .json(.passcode(["token": .text])), .ok(.named("Gate"))
             ) { $0.proveByToken },
             Operation(
                 .put, "\(passcode)/key", .session, "putDeviceKey", "Exchanges the key of the device, or removes it.",
-                body: .json(.passcode(["passcode": .text, "deviceKey": .text.orNull])), .ok(.named("Gate"))
+                headers: .languages, body: .json(.passcode(["passcode": .text, "deviceKey": .text.orNull])),
+                .ok(.named("Gate"))
             ) { $0.putDeviceKey },
         ]
     }()
@@ -213,7 +228,7 @@ extension Operation {
         Operation(
             .post, "/v1/apply", .scope(.admin), "apply", "Applies a set of resources, all of it or nothing.",
             query: [Parameter("dryRun", .flag), Parameter("prune", .flag), Parameter("set")],
-            body: .other("application/yaml"), .ok(.named("Applied"))
+            body: .yaml, .ok(.named("Applied"))
         ) { $0.applySet },
         Operation(
             .get, "/v1/status", .scope(.admin), "getStatus", "Shows the figures of the daemon.", .ok(.named("Status"))
@@ -231,12 +246,17 @@ extension Operation {
             "Takes a plugin into use again after a quarantine.", .ok(.named("Plugin"))
         ) { $0.enablePlugin },
         Operation(
+            .get, "/v1/keys", .scope(.admin), "listKeys",
+            "Lists the keys of the configuration by their names, with their rights.",
+            .ok(.object(["keys": .list(of: .named("Key"))]))
+        ) { $0.listKeys },
+        Operation(
             .get, "/v1/rules", .scope(.admin), "getRules", "Shows the rules in use and their version.",
             .ok(.named("Rules"))
         ) { $0.getRules },
         Operation(
             .put, "/v1/rules", .scope(.admin), "putRules",
-            "Replaces all rules by the rules of a file, or none of them.", body: .other("application/yaml"),
+            "Replaces all rules by the rules of a file, or none of them.", body: .yaml,
             .ok(.named("Rules"))
         ) { $0.putRules },
         Operation(
@@ -255,7 +275,7 @@ extension Operation {
             .post, "/v1/rules/diff", .scope(.admin), "compareRules",
             "Lists which of the last notifications would go elsewhere under a file of rules; nothing changes.",
             query: [.application, Parameter("last", .whole(1...Int64(DaemonLimits.rulesComparedMaximum)))],
-            body: .other("application/yaml"), .ok(.named("RuleComparison"))
+            body: .yaml, .ok(.named("RuleComparison"))
         ) { $0.compareRules },
         Operation(
             .post, "/v1/clock/confirm", .scope(.admin), "confirmClock", "Confirms that the wall clock is right.",
@@ -263,7 +283,7 @@ extension Operation {
         ) { $0.confirmClock },
         Operation(
             .get, "/v1/stream", .scope(.sessions), "stream", "Streams events as they happen.",
-            query: ["application", "session", "type"].map { Parameter($0, isRepeatable: true) },
+            query: ["application", "session", "type"].map { Parameter($0, isRepeatable: true) }, headers: .resuming,
             .other("text/event-stream")
         ) { $0.stream },
         Operation(

@@ -18,7 +18,7 @@ package struct Operation: Sendable {
         case sender
     }
 
-    /// A parameter of the query.
+    /// A parameter of the query, or a field of the header.
     package struct Parameter: Sendable {
         package let name: String
         package let schema: JSONSchema
@@ -45,6 +45,9 @@ package struct Operation: Sendable {
         package static func optional(_ schema: JSONSchema) -> Body {
             Body(contentType: "application/json", schema: schema, isRequired: false)
         }
+
+        /// A document in YAML, or in JSON, which is YAML too.
+        package static let yaml = Body(contentType: "application/yaml", schema: .document, isRequired: true)
 
         package static func other(_ contentType: String) -> Body {
             Body(contentType: contentType, schema: .text, isRequired: true)
@@ -81,13 +84,15 @@ package struct Operation: Sendable {
     /// One sentence.
     package let summary: String
     package let parameters: [Parameter]
+    /// Fields of the request's header that have a meaning for the operation; none is required.
+    package let headers: [Parameter]
     package let body: Body?
     package let answers: [Answer]
     let handler: @Sendable (API) -> API.Handler
 
     init(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ name: String, _ summary: String,
-        query: [Parameter] = [], body: Body? = nil, _ answers: Answer...,
+        query: [Parameter] = [], headers: [Parameter] = [], body: Body? = nil, _ answers: Answer...,
         handler: @escaping @Sendable (API) -> API.Handler
     ) {
         self.method = method
@@ -96,6 +101,7 @@ package struct Operation: Sendable {
         self.name = name
         self.summary = summary
         parameters = query
+        self.headers = headers
         self.body = body
         self.answers = answers
         self.handler = handler

@@ -141,6 +141,8 @@ extension ResourceSchemas {
                 ],
                 optional: [
                     "session": .text.orNull, "epoch": .count.orNull, "sequence": .count.orNull,
+                    "heldBy": .oneOf(NotificationStanding.Holder.allCases.map(\.rawValue)).orNull,
+                    "heldUntil": .time.orNull,
                     "decision": .named("Decision"), "attempts": .list(of: .named("Attempt")), "payload": .anything,
                     "payloadContentType": .text, "payloadBase64": .text, "headers": .document, "broadcast": broadcast,
                 ])
@@ -294,6 +296,13 @@ extension ResourceSchemas {
                         "faults": .map(of: .count), "lastFault": .object(["fault": .text, "at": .time]),
                         "quarantinedAt": .time.orNull, "cacheHits": .count.orNull, "latency": .document,
                     ])
+            ),
+            (
+                "Key",
+                .object([
+                    "name": .text, "scopes": .list(of: .oneOf(APIScope.allCases.map(\.rawValue))),
+                    "application": .text.orNull, "requestsPerSecond": .count.orNull, "isCaller": .flag,
+                ])
             ),
             (
                 "Applied",

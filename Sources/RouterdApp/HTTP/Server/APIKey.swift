@@ -101,7 +101,7 @@ package struct Caller: Hashable, Sendable {
 
 /// Identifies the caller by the header `Authorization: Bearer rk_…`, or `rs_…` for the token of a session.
 package struct Authenticator: Sendable {
-    private let keys: [APIKey]
+    let keys: [APIKey]
     package let tokens: SessionTokens
 
     package init(keys: [APIKey], tokens: SessionTokens = SessionTokens()) {
