@@ -22,7 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".build/console-venv"
-PAGES = ["route", "lanes", "notifications", "overview", "live", "dead", "sessions", "sources", "gates", "plugins", "applications"]
+PAGES = ["route", "lanes", "notifications", "overview", "live", "dead", "sessions", "sources", "gates", "plugins", "applications",
+         "keys"]
 APPEARANCES = [("wide", 1280, 900, "light"), ("wide-dark", 1280, 900, "dark"), ("narrow", 390, 800, "light"),
                ("narrow-dark", 390, 800, "dark")]
 # axe-core is a file in a package of PyPI; the browsers of that package are not needed.
@@ -139,7 +140,10 @@ def main() -> int:
                 copy(browser, api, given.pictures)
                 broadcast(browser, api, given.pictures)
                 stand_aside(browser, api, f"http://127.0.0.1:{receiver.server_port}/good", given.pictures)
+                hold(browser, api, given.pictures)
+                mistype(browser, api, given.pictures)
                 inspect(browser, api, given.routerd, given.pictures)
+                show_keys(browser, given.routerd, given.pictures)
             finally:
                 if browser:
                     browser.close()
@@ -542,7 +546,7 @@ def choose(browser: "Browser", api: API) -> None:
     for application in [OTHER, GALLERY]:
         api.call("PUT", f"/v1/applications/{application}", {})
     browser.open(page(api, "sessions", application=""))
-    links = "document.querySelectorAll('#nav a[href$=\"application={}\"]').length === 11"
+    links = "document.querySelectorAll('#nav a[href$=\"application={}\"]').length === 12"
     browser.until(links.format(GALLERY))
     names = browser.value("[...document.querySelectorAll('#applications option')].map((one) => one.value)")
     assert names == [GALLERY, OTHER, SAFE], names
@@ -624,6 +628,94 @@ def try_broadcast(browser: "Browser", api: API, pictures: Path) -> None:
     api.call("DELETE", "/v1/rules")
     browser.open(page(api, "route", content="photo/7", broadcast="true"))
     browser.until(f"{shown} === '2 sessions'")
+
+
+def hold(browser: "Browser", api: API, pictures: Path) -> None:
+    """A held notification names its holder and its end, on its page and among the lanes; candidates have the reason of their loss."""
+    api.call("PUT", "/v1/rules", {"rules": [{"name": "later", "when": "contentId == 'photo/8'", "then": {"holdSeconds": 600}}]})
+    held = api.send("photo/8")
+    assert held["state"] == "held", held
+    api.call("DELETE", "/v1/rules")
+    browser.open(page(api, "lanes"))
+    browser.until("document.querySelector('main').innerText.includes('Held by a rule; it goes on in ')")
+    expect_accessible(browser, "held notifications among the lanes")
+    browser.picture(pictures / "lanes-held.png")
+    browser.value("[...document.querySelectorAll('main a')].find((one) => one.hash.includes('notification?')).focus()")
+    browser.press("Enter")
+    browser.until("document.querySelector('ol.line')?.innerText.includes('Held by a rule; it goes on in ')")
+    browser.until("document.querySelectorAll('#candidates tbody tr').length >= 2")
+    rows = browser.value("[...document.querySelectorAll('#candidates tbody tr')].map((one) => [...one.cells].map((cell) => cell.innerText))")
+    assert rows[0][0] == "inspector" and rows[0][3] == "chosen", rows
+    assert rows[1][0] == "gallery" and rows[1][3] == "only can; inspector prefers the content", rows
+    assert browser.value("document.getElementById('candidates').innerText.includes('Decided now, it would go to inspector')")
+    expect_accessible(browser, "a held notification")
+    browser.picture(pictures / "notification-held.png")
+    gated = api.call("POST", f"/v1/applications/{SAFE}/notifications?device=till-4", {"notification-content-id": "a"})
+    assert gated["state"] == "held", gated
+    browser.open(page(api, "lanes", application=SAFE))
+    browser.until("document.querySelector('main').innerText.includes('Held at the gate of till-4: it goes on when the gate opens.')")
+    # The address of a notification need not name its application, which the field above then shows.
+    browser.open(f"{api.address}/console/#/notification?id={held['id']}")
+    browser.until(f"document.getElementById('application').value === '{GALLERY}' && !!document.querySelector('ol.line')")
+    api.call("POST", f"/v1/notifications/{held['id']}/cancel")
+    browser.open(page(api, "overview"))
+    browser.until("document.querySelectorAll('#ours div').length === 5")
+    assert browser.value("document.querySelector('main h2').textContent") == GALLERY
+    assert not browser.faults, browser.faults
+
+
+def mistype(browser: "Browser", api: API, pictures: Path) -> None:
+    """A level that the daemon refuses marks its field."""
+    browser.open(page(api, "route", content="photo/7"))
+    browser.until("!!document.getElementById('winner')")
+    browser.value("document.querySelector('[data-session=inspector] button').focus()")
+    browser.press("Enter")
+    put_text(browser, labelled("Preference level"), "99999999")
+    browser.until(f"{labelled('Preference level')}.getAttribute('aria-invalid') === 'true'")
+    told = browser.value("document.querySelector('.editor .fault .bad').textContent")
+    assert "preferenceLevel must be from" in told, told
+    expect_accessible(browser, "a level with a fault")
+    browser.picture(pictures / "route-level.png")
+    forgive(browser, 422)
+    put_text(browser, labelled("Preference level"), "1")
+    browser.until(f"!{labelled('Preference level')}.hasAttribute('aria-invalid')")
+    browser.press("Escape")
+    assert not browser.faults, browser.faults
+
+
+def show_keys(browser: "Browser", routerd: Path, pictures: Path) -> None:
+    """The keys of a configuration, and that of the tab among them."""
+    made = subprocess.run([routerd.resolve(), "keys", "new", "--name", "root", "--scope", "admin"], capture_output=True, text=True, check=True)
+    key = re.search(r"rk_\S+", made.stdout + made.stderr)[0]
+    digest = re.search(r"[0-9a-f]{64}", made.stdout + made.stderr)[0]
+    with tempfile.TemporaryDirectory(prefix="routerd-keys-") as folder:
+        file = Path(folder) / "routerd.yaml"
+        file.write_text(json.dumps({"apiKeys": [{"name": "root", "sha256": digest, "scopes": ["admin"]}, {
+            "name": "shop", "sha256": "0" * 64, "scopes": ["ingest"], "application": GALLERY, "requestsPerSecond": 100}]}))
+        command = [routerd.resolve(), "serve", "--config", file, "--listen", "127.0.0.1:0", "--database", f"{folder}/routerd.db"]
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as daemon:
+            try:
+                address = next(found[1] for line in daemon.stdout if (found := re.search(r"(http://127\.0\.0\.1:\d+)", line)))
+                threading.Thread(target=daemon.stdout.read, daemon=True).start()
+                browser.open(f"{address}/console/")
+                browser.until("document.getElementById('ask').open")
+                forgive(browser, 401)
+                browser.value("document.getElementById('ask-key').focus()")
+                browser.write(key)
+                browser.press("Enter")
+                browser.until("!document.getElementById('ask').open")
+                browser.open(f"{address}/console/#/keys")
+                rows = "[...document.querySelectorAll('main tbody tr')].map((one) => one.innerText)"
+                browser.until(f"{rows}.length === 2")
+                shown = browser.value(rows)
+                assert "this tab's" in shown[0] and "may do everything" in shown[0], shown
+                assert GALLERY in shown[1] and "100" in shown[1] and "this tab's" not in shown[1], shown
+                expect_accessible(browser, "keys")
+                browser.picture(pictures / "keys-used.png")
+                browser.faults[:] = [one for one in browser.faults if "status of 401" not in one]
+                assert not browser.faults, browser.faults
+            finally:
+                daemon.terminate()
 
 
 def stand_aside(browser: "Browser", api: API, endpoint: str, pictures: Path) -> None:

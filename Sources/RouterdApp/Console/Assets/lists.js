@@ -1,5 +1,6 @@
 // Pages that show lists of the daemon, and act on their rows.
-import { ago, at, call, clock, countdown, doing, get, h, json, link, query, refresh, row, table, time } from "./base.js";
+import { hold } from "./notification.js";
+import { ago, at, call, clock, countdown, doing, get, h, isLeft, json, link, query, refresh, row, table, time } from "./base.js";
 
 const again = () => dispatchEvent(new Event("hashchange"));
 
@@ -35,8 +36,24 @@ export async function lanes(content, values, signal) {
   const place = h("div");
   const told = h("p", { class: "bad", role: "status" });
   content.append(h("h1", {}, "Lanes"), told, place);
+  /** The notifications that a rule or a gate holds: they are in no lane. */
+  async function held() {
+    try {
+      const found = await get(`/v1/notifications${query({ application: values.application, state: "held", limit: 100 })}`, signal);
+      if (!found.notifications.length) return [];
+      return [h("h2", {}, "Held"), table(["Received", "Content", "Waits for"], found.notifications.map((one) => row(
+        link("notification", { id: one.id, application: one.application }, time(one.receivedAt)),
+        h("code", {}, one.targetContentIdentifier ?? one.type), h("div", { class: "sentence" }, hold(one),
+          h("div", { class: "soft" }, one.decision?.reason ?? "")))), ""),
+      found.cursor ? h("p", {}, link("notifications", { application: values.application, state: "held" }, "All of them")) : ""];
+    } catch (fault) {
+      if (isLeft(fault) || fault.problem?.code !== "scope-missing") throw fault;
+      return [h("p", { class: "soft" }, "This key may not list the notifications that a rule or a gate holds.")];
+    }
+  }
   async function show() {
-    const found = (await get(`/v1/lanes${query({ application: values.application, limit: 200 })}`, signal)).lanes;
+    const [{ lanes: found }, holds] = await Promise.all([
+      get(`/v1/lanes${query({ application: values.application, limit: 200 })}`, signal), held()]);
     refresh(place, table(["Session", "Waits for", "Waiting", "In flight", "Oldest", "Breaker", ""],
       found.map((lane) => row(
         link("notifications", { application: lane.application, session: lane.session }, lane.session ?? "the delegate"),
@@ -46,7 +63,8 @@ export async function lanes(content, values, signal) {
         h("button", { type: "button", "aria-label": `Resume ${lane.session ?? "the delegate"}`,
           onclick: () => doing(async () => { await resume(lane); await show(); },
           "Resumed: it is tried now.") }, "Resume"))),
-      "No lane has anything to do: nothing waits, and no endpoint is in trouble."));
+      holds.length ? "No lane has anything to do." : "No lane has anything to do: nothing waits, and no endpoint is in trouble."),
+    ...holds);
   }
   await show();
   let seen = new Date();
@@ -161,6 +179,19 @@ export async function applications(content, _, signal) {
   ...found.map((one) => h("details", { class: "card" }, h("summary", {}, h("b", {}, one.id), " ", one.displayName, " ",
     h("span", { class: "tag" }, one.activationState),
     one.deleting ? [" ", h("span", { class: "tag wait" }, "is being deleted")] : ""), json(one))));
+}
+
+export async function keys(content, _, signal) {
+  const found = (await get("/v1/keys", signal)).keys;
+  const rights = { ingest: "sends and reads notifications", sessions: "registers sessions, reads lanes and streams", admin: "may do everything" };
+  content.append(h("h1", {}, "Keys"),
+    h("p", { class: "soft" }, "Keys stand in the configuration, by their digests, and are used from a start on. ",
+      h("code", {}, "routerd keys new --name shop --scope ingest"), " prints a key and its entry."),
+    table(["Key", "Rights", "Application", "Requests per second"], found.map((one) => row(
+      [h("b", {}, one.name), one.isCaller ? [" ", h("span", { class: "tag good" }, "this tab's")] : ""],
+      one.scopes.map((scope) => h("div", {}, h("span", { class: "tag" }, scope), " ", h("span", { class: "soft" }, rights[scope]))),
+      one.application ?? h("span", { class: "soft" }, "all"), one.requestsPerSecond ?? h("span", { class: "soft" }, "any number"))),
+    "There is no key: the daemon is in development mode, serves this machine alone, and every client may do everything."));
 }
 
 export async function plugins(content, _, signal) {

@@ -1,5 +1,5 @@
 // Notifications: a search, and the story of one.
-import { at, call, copy, countdown, curl, doing, get, h, json, link, query, row, span, state, table, time } from "./base.js";
+import { at, call, copy, countdown, curl, doing, get, h, isLeft, json, link, query, row, span, state, table, time } from "./base.js";
 
 const states = ["held", "waiting", "inFlight", "delivered", "expired", "deadLettered", "superseded", "cancelled"];
 
@@ -32,6 +32,9 @@ export function list(found, empty = "There is no such notification.") {
 export async function notification(content, values, signal) {
   const path = `/v1/notifications/${at(values.id ?? "")}`;
   const one = await get(path, signal);
+  // The address need not name the application, and then the field above shows the one chosen before.
+  if (one.application !== values.application) return location.replace(`#/notification${query({ id: one.id, application: one.application })}`);
+  const candidates = h("div", { id: "candidates" });
   const isSettled = one.settledAt != null;
   const again = () => doing(async () => {
     const sent = await call("POST", `${path}/replay`);
@@ -50,11 +53,41 @@ export async function notification(content, values, signal) {
       one.payload && one.decision ? link("route", {
         application: one.application, payload: JSON.stringify(one.payload), device: one.device,
         content: one.targetContentIdentifier, priority: one.priority }, "Route it again, without sending") : ""),
-    h("h2", {}, "What happened"), h("ol", { class: "line" }, steps(one)),
+    h("h2", {}, "What happened"), h("ol", { class: "line" }, steps(one, candidates)),
     one.broadcast?.notifications ? receivers(one) : "",
     h("h2", {}, "Payload"), one.payload === undefined
       ? h("p", { class: "soft" }, `${one.payloadContentType}, in base64: ${one.payloadBase64}`) : json(one.payload),
     h("h2", {}, "Everything"), h("details", {}, h("summary", {}, "As the API shows it"), json(one)));
+  if (one.decision) await judge(one, path, candidates, signal);
+}
+
+/** Shows the first candidates and why each but the best lost, as they are now: a decision keeps the reason and the vetoes alone. */
+async function judge(one, path, place, signal) {
+  try {
+    const found = await get(`${path}/explain?limit=5`, signal);
+    const chosen = found.receivers?.map((each) => each.session) ?? [found.decision.session];
+    const { session } = one.decision;
+    place.replaceChildren(h("details", { open: true }, h("summary", {}, "The first candidates as they are now"),
+      found.receivers || found.decision.session === session ? "" : h("p", { class: "wait" }, "Decided now, it would go to ",
+        h("b", {}, found.decision.session ?? "no session"), `: ${found.decision.reason}`),
+      table(["Session", "Tier", "State", "Why"], found.candidates.map((each) => row(
+        each.session === session ? h("b", {}, each.session) : each.session, each.tier ?? "–", each.activationState,
+        h("div", { class: "sentence" }, chosen.includes(each.session) ? h("span", { class: "good" }, "chosen") : each.reason))),
+      "No session is in scope now."),
+      found.sessionsInScope > found.candidates.length ? h("p", { class: "soft" },
+        `${found.candidates.length} of ${found.sessionsInScope} sessions in scope; `, link("route", {
+          application: one.application, device: one.device, content: one.targetContentIdentifier, priority: one.priority },
+        "the page Route shows more")) : ""));
+  } catch (fault) {
+    if (!isLeft(fault)) place.replaceChildren(h("p", { class: "soft" }, `The candidates cannot be shown: ${fault.message}`));
+  }
+}
+
+/** The reason why a notification is held, and until when. */
+export function hold(one) {
+  if (one.heldBy === "gate") return ["Held at the gate of ", h("b", {}, one.device ?? "the application"), ": it goes on when the gate opens."];
+  if (one.heldUntil) return ["Held by a rule; it goes on ", countdown(one.heldUntil), ", at ", time(one.heldUntil), "."];
+  return ["It is about to go on."];
 }
 
 /** The notifications of a broadcast, the one on show among them. */
@@ -64,17 +97,18 @@ function receivers({ id, application, broadcast }) {
       one.id === id ? h("b", {}, one.session) : link("notification", { id: one.id, application }, one.session), state(one.state))), ""));
 }
 
-function steps(one) {
+function steps(one, candidates) {
   const milliseconds = (value) => (value == null ? "–" : `${(value / 1000).toFixed(1)} ms`);
   const items = [h("li", {}, time(one.receivedAt), " accepted from ", h("code", {}, one.source),
-    one.replayOf ? [", again for ", link("notification", { id: one.replayOf }, one.replayOf)] : "",
+    one.replayOf ? [", again for ", link("notification", { id: one.replayOf, application: one.application }, one.replayOf)] : "",
     one.session ? [", for ", h("b", {}, one.session)] : "",
     one.sequence == null ? "" : `: event ${one.sequence} of connection ${one.epoch}`)];
   if (one.decision) {
     items.push(h("li", {}, "decided: ", h("b", {}, one.decision.session ?? "no session"), " (", one.decision.tier,
       ") – ", one.decision.reason, (one.decision.vetoes ?? []).map((veto) =>
-        h("p", { class: "wait" }, `${veto.session ?? "every other session"} was vetoed by ${veto.rule}: ${veto.reason}`))));
+        h("p", { class: "wait" }, `${veto.session ?? "every other session"} was vetoed by ${veto.rule}: ${veto.reason}`)), candidates));
   }
+  if (one.state === "held") items.push(h("li", { class: "wait" }, hold(one)));
   for (const attempt of one.attempts ?? []) {
     const isGood = attempt.status >= 200 && attempt.status < 300;
     items.push(h("li", {}, time(attempt.startedAt), ` attempt ${attempt.number} to ${attempt.session ?? "the delegate"}: `,

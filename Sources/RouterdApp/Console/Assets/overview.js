@@ -1,5 +1,5 @@
 // The figures of the daemon, and their course since the page was opened.
-import { get, getText, h, span } from "./base.js";
+import { ago, get, getText, h, query, span } from "./base.js";
 import { plot, quantile, readMetrics } from "./plots.js";
 
 const period = 2000;
@@ -14,7 +14,7 @@ const readings = [];
 /** The sum of the metrics whose name, with the beginning of the labels, begins so. */
 const sum = (values, start) => [...values].reduce((total, [name, value]) => total + (name.startsWith(start) ? value : 0), 0);
 
-export async function overview(content, _, signal) {
+export async function overview(content, { application }, signal) {
   const figures = h("div", { class: "figures" });
   const told = h("p", { class: "soft", role: "status" });
   const plots = [
@@ -34,11 +34,15 @@ export async function overview(content, _, signal) {
       now.get('routerd_notifications{state="waiting"}'), now.get('routerd_notifications{state="held"}'),
       now.get("routerd_attempts_in_flight")]],
   ];
-  content.append(h("h1", {}, "Overview"), figures, told, h("div", { class: "plots" }, plots.map(([one]) => one.element)));
+  const ours = h("div", { class: "figures", id: "ours" });
+  content.append(h("h1", {}, "Overview"), ...(application ? [h("h2", {}, application), ours, h("h2", {}, "All applications")] : []),
+    figures, told, h("div", { class: "plots" }, plots.map(([one]) => one.element)));
 
   async function show() {
-    const [status, metrics, lanes] = await Promise.all([
-      get("/v1/status", signal), getText("/metrics", signal), get("/v1/lanes?limit=1000", signal)]);
+    const [status, metrics, lanes, own] = await Promise.all([
+      get("/v1/status", signal), getText("/metrics", signal), get("/v1/lanes?limit=1000", signal),
+      application ? get(`/v1/lanes${query({ application, limit: 1000 })}`, signal) : null]);
+    if (own) fillOwn(ours, own);
     const values = readMetrics(metrics);
     const oldest = lanes.lanes.map((lane) => Date.parse(lane.oldestReceivedAt)).filter((time) => time > 0);
     values.set("oldest", oldest.length ? Math.max(0, (Date.now() - Math.min(...oldest)) / 1000) : 0);
@@ -69,6 +73,17 @@ function samples(read) {
 }
 
 const perSecond = (name, now, before, elapsed) => Math.max(0, (sum(now, name) - sum(before, name)) / elapsed);
+
+/** The figures of the chosen application, which its lanes have; those of notifications are of all applications. */
+function fillOwn(place, { lanes, cursor }) {
+  const total = (name) => lanes.reduce((sum, lane) => sum + lane[name], 0);
+  const oldest = lanes.map((lane) => lane.oldestReceivedAt).filter(Boolean).sort((one, other) => new Date(one) - new Date(other))[0];
+  const broken = lanes.filter((lane) => lane.breaker.state !== "closed").length;
+  const shown = { lanes: `${count(lanes.length)}${cursor ? " or more" : ""}`, waiting: count(total("waiting")),
+    "in flight": count(total("inFlight")), "oldest that waits": oldest ? ago(oldest) : "–", "endpoints in trouble": count(broken) };
+  place.replaceChildren(...Object.entries(shown).map(([name, value]) => h("div", {},
+    h("b", { class: name === "endpoints in trouble" && broken ? "bad" : "" }, value), h("span", { class: "soft" }, name))));
+}
 
 function fill(place, status) {
   const { accepted, unaccounted, ...rest } = status.notifications;

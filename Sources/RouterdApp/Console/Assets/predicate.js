@@ -33,13 +33,15 @@ function select(input, { offset, length }) {
   input.setSelectionRange(text(offset), text(offset + length));
 }
 
-/** Shows the fault of conditions in the field of its side; returns whether it belongs to one. */
-export function showConditionsFault(fields, problem) {
+/** Shows the fault of conditions in the field of its side, or in that of the level; returns whether it belongs to one. */
+export function showConditionsFault(fields, level, problem) {
+  const isOfLevel = problem?.pointer?.endsWith("/preferenceLevel") === true;
+  level.show(isOfLevel ? [problem.detail] : []);
   for (const [side, field] of Object.entries(fields)) {
     if (problem?.side === side) field.show([problem.detail, ...(problem.caret ?? "").split("\n").filter(Boolean)], problem.span);
     else field.show([]);
   }
-  return problem?.side in fields;
+  return isOfLevel || (problem?.side ?? "") in fields;
 }
 
 /** Shows the faults of a rule in the fields that their pointers name; returns the lines of the others. */

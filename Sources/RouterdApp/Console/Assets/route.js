@@ -110,8 +110,11 @@ export async function route(content, values, signal) {
     const list = await get(`/v1/notifications${query({ application: values.application, type: "scene.notification", limit: 1 })}`, signal);
     if (!list.notifications.length) return toast("There is no notification yet.");
     const whole = await get(`/v1/notifications/${at(list.notifications[0].id)}`, signal);
-    text.value = JSON.stringify(whole.payload, null, 1);
+    // A payload of another type is none that a sender of JSON can post: its content id stands in for it.
+    const isJSON = whole.payload !== undefined;
     id.value = whole.targetContentIdentifier ?? "";
+    text.value = JSON.stringify(isJSON ? whole.payload : { "notification-content-id": id.value }, null, 1);
+    if (!isJSON) toast(`The payload of the last notification is ${whole.payloadContentType}: its content id stands in for it.`);
     device.value = whole.device ?? "";
     priority.value = whole.priority;
     await explain();

@@ -86,8 +86,10 @@ function details(members) {
 
 export async function deadLetters(content, values, signal) {
   const { application, session, contentId, since, cursor } = values;
+  const from = since ? new Date(since) : null;
+  const isUnreadable = from !== null && Number.isNaN(from.valueOf());
   const filter = {
-    application, state: "deadLettered", session, contentId, since: since && new Date(since).toISOString() };
+    application, state: "deadLettered", session, contentId, since: isUnreadable ? "" : from?.toISOString() };
   const found = await get(`/v1/notifications${query({ ...filter, cursor, limit: 100 })}`, signal);
   const told = h("p", { class: "soft", role: "status", id: "told" }, "Replay all follows a count, which sends nothing.");
   const course = h("div", { "aria-live": "polite" });
@@ -124,7 +126,10 @@ export async function deadLetters(content, values, signal) {
       event.preventDefault();
       location.hash = `#/dead${query({ application, ...Object.fromEntries(new FormData(event.target)) })}`;
     } }, field("session", "Session", { size: 14 }), field("contentId", "Content id", { size: 24 }),
-    field("since", "Since", { type: "datetime-local" }), h("button", {}, "Filter")),
+    field("since", "Since", { type: "datetime-local", value: isUnreadable ? "" : since ?? "", "aria-invalid": isUnreadable ? "true" : null,
+      "aria-describedby": isUnreadable ? "since-fault" : null }), h("button", {}, "Filter")),
+    isUnreadable ? h("p", { class: "bad", id: "since-fault" },
+      `The address has no time in since, but ${JSON.stringify(since)}: the dead letters of all times are shown.`) : "",
     h("p", { class: "row" }, h("label", {}, "Per second", rate),
       h("button", { type: "button", onclick: () => replay(true) }, "Count only"), start),
     told, list(found.notifications, "No notification was given up."),

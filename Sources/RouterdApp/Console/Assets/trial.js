@@ -93,7 +93,7 @@ export function trials(page, signal) {
       place, session: id, title: `Trial: other conditions of ${id}`, conditions,
       explain: async (stop) => (await ask({ parts: "true", broadcast: page.broadcast() }, stop)).explanation,
       compare: (stop) => ask({ last, limit: 1 }, stop),
-      faults: (problem) => showConditionsFault(fields, problem) || !problem ? [] : [problem.detail],
+      faults: (problem) => showConditionsFault(fields, level, problem) || !problem ? [] : [problem.detail],
     });
     const save = async () => {
       await call("PATCH", target, { activationConditions: conditions() });
