@@ -204,4 +204,7 @@ package enum RouterLimits {
     static let proofModulusBytes = 256...512
     /// The time for which a session counts as connected without a connection to its stream, in seconds.
     package static let presenceSeconds = 10
+    /// Attempts over streams that are under way at once. Each is an entry of some 300 bytes, and its message until that is
+    /// written.
+    package static let streamSlots = 4096
 }

@@ -211,6 +211,8 @@ package enum DaemonLimits {
     static let answerSeconds: Int64 = 30
     /// Maximum number of webhook requests at once, and of connections that are kept.
     package static let slots = 65_536
+    /// How many bytes of messages over streams may wait to be written, over all connections.
+    static let streamBytesHeld = 64 * 1024 * 1024
     /// How many languages of an `Accept-Language` are looked at.
     static let acceptedLanguages = 16
     /// Maximum length of a language tag.

@@ -19,6 +19,8 @@ struct Consumers: Sendable {
 
     init(graceMilliseconds: Int64) { self.graceMilliseconds = graceMilliseconds }
 
+    var hasConnections: Bool { !epochs.isEmpty }
+
     func isConnected(_ key: SessionKey) -> Bool { epochs[key] != nil }
 
     /// Whether messages may go to the session: it has a connection, and its deliveries have numbers.

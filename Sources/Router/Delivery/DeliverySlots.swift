@@ -3,12 +3,14 @@ package import RouterPlugin
 /// The number of attempts that may be under way at once, in all and for each shared resource; and how long a receiver
 /// that connects out may be away.
 package struct DeliveryCaps: Hashable, Sendable {
-    /// Attempts in all.
+    /// Attempts in all, but for those over streams.
     package var slots: Int
     /// Attempts at one origin: scheme, host and port.
     package var perOrigin: Int
     /// Attempts at slow endpoints: however many hang, the others have the rest.
     package var slow: Int
+    /// Attempts over streams.
+    package var streams = RouterLimits.streamSlots
     /// The time for which a session counts as connected without a connection to its stream, in seconds.
     package var presenceSeconds = RouterLimits.presenceSeconds
 

@@ -16,7 +16,9 @@ extension Dispatcher {
         using generator: inout some RandomNumberGenerator
     ) {
         guard let flight = flights[sequence], var health = endpoints[flight.endpoint] else { return }
-        health.took(milliseconds: milliseconds, hasRunOutOfTime: hasRunOutOfTime)
+        // A receiver that takes long to acknowledge uses no resource that others wait for.
+        health.took(
+            milliseconds: flight.isStream ? 0 : milliseconds, hasRunOutOfTime: hasRunOutOfTime && !flight.isStream)
         var signal = outcome.signal(status: status)
         // An answer about one session says that the receiver of the others is there.
         if isForSession, case .failed = signal { signal = .answered }

@@ -29,6 +29,8 @@ package struct Dispatcher: Sendable {
         case slowSlots
         /// A part of all slots that leaves enough of them to other applications.
         case share(ApplicationID)
+        /// Likewise of the slots of streams.
+        case streamShare(ApplicationID)
         /// The connection of a receiver that connects out. It has no wait list: one lane alone can be blocked on it.
         case consumer(SessionKey)
     }
@@ -47,21 +49,25 @@ package struct Dispatcher: Sendable {
         let isProbe: Bool
         /// Whether the endpoint is that of other sessions too.
         let isShared: Bool
+        /// Whether it goes over a stream, and so uses neither a slot nor its origin.
+        let isStream: Bool
 
         func uses(_ resource: Resource) -> Bool {
             switch resource {
             case .endpoint(let endpoint): self.endpoint == endpoint
-            case .origin(let origin): endpoint.origin == origin
+            case .origin(let origin): !isStream && endpoint.origin == origin
             case .originShare(let origin, let application):
-                endpoint.application == application && endpoint.origin == origin
+                !isStream && endpoint.application == application && endpoint.origin == origin
             case .slowSlots: isSlow
-            case .share(let application): endpoint.application == application
+            case .share(let application): !isStream && endpoint.application == application
+            case .streamShare(let application): isStream && endpoint.application == application
             case .consumer: false
             }
         }
     }
 
     package let caps: DeliveryCaps
+    /// The slots of all attempts but those over streams.
     package private(set) var slots: DeliverySlots
     /// State learnt about endpoints. It is not stored: it is learnt again soon enough, and state that must survive a
     /// restart, such as the time of the next attempt, is stored with the delivery.
@@ -81,8 +87,10 @@ package struct Dispatcher: Sendable {
     private var shares: [ApplicationID: Int] = [:]
     /// Attempts under way, with the resources that they use.
     private(set) var flights: [NotificationSequence: Flight] = [:]
-    /// The lanes that may have something to start.
+    /// The lanes that may have something to start, but for those in the turns of streams.
     private var turns = FairTurns()
+    /// Whether any receiver is connected: most of the time `consumers` need not be looked at.
+    private var hasReceivers = false
     /// The lanes blocked on each resource. A resource without an entry blocks no lane.
     private var waitLists: [Resource: WaitList] = [:]
     private var blocked: [SessionKey: Block] = [:]
@@ -100,11 +108,13 @@ package struct Dispatcher: Sendable {
     init(_ caps: DeliveryCaps) {
         self.caps = caps
         slots = DeliverySlots(caps)
-        rare = Indirect(Rare(consumers: Consumers(graceMilliseconds: Int64(caps.presenceSeconds) * 1000)))
+        let consumers = Consumers(graceMilliseconds: Int64(caps.presenceSeconds) * 1000)
+        rare = Indirect(Rare(consumers: consumers, streams: StreamSlots(caps.streams)))
     }
 
     private struct Rare: Sendable {
         var consumers: Consumers
+        var streams: StreamSlots
         var slowLanes: [EndpointKey: WaitList] = [:]
         var troubles: [EndpointKey: [SessionKey: SessionTrouble]] = [:]
     }
@@ -118,7 +128,16 @@ package struct Dispatcher: Sendable {
     /// The connections of receivers that connect out. An attempt to a receiver that is called does not look at them.
     var consumers: Consumers {
         _read { yield rare.value.consumers }
-        _modify { yield &rare.value.consumers }
+        _modify {
+            defer { hasReceivers = rare.value.consumers.hasConnections }
+            yield &rare.value.consumers
+        }
+    }
+
+    /// The slots and turns of attempts over streams.
+    private(set) var streams: StreamSlots {
+        _read { yield rare.value.streams }
+        _modify { yield &rare.value.streams }
     }
 
     /// Lanes blocked on a slow slot, by endpoint, as all lanes of an endpoint that is slow no longer are woken.
@@ -140,17 +159,44 @@ package struct Dispatcher: Sendable {
 
     // MARK: Turns
 
-    /// Queues a lane that may have something to start.
-    mutating func queue(_ key: SessionKey, _ urgency: Priority) { turns.append(key, urgency) }
-
-    /// Takes the lane whose turn it is, among the classes with a free slot; `finishTurn` has to follow.
-    mutating func nextTurn(weight: (ApplicationID) -> Int) -> (key: SessionKey, urgency: Priority)? {
-        let slots = slots
-        return turns.next(where: { slots.admits($0) }, weight: weight)
+    /// The turn of a lane, for a slot of its class.
+    struct Turn {
+        let key: SessionKey
+        let urgency: Priority
+        /// Whether the slot is one of streams.
+        let isStream: Bool
     }
 
-    mutating func finishTurn(of key: SessionKey, _ urgency: Priority, hasStarted: Bool) {
-        turns.finish(key, urgency, hasStarted: hasStarted)
+    /// Queues a lane that may have something to start.
+    mutating func queue(_ key: SessionKey, _ urgency: Priority) {
+        queue(key, urgency, isStream: hasReceivers && consumers.isConnected(key))
+    }
+
+    /// - Parameter isStream: Whether it waits for a slot of streams. A lane in the wrong turns is queued again in its turn.
+    mutating func queue(_ key: SessionKey, _ urgency: Priority, isStream: Bool) {
+        if isStream { streams.turns.append(key, urgency) } else { turns.append(key, urgency) }
+    }
+
+    /// Takes the lane whose turn it is, among the classes with a free slot; `finishTurn` has to follow. Neither kind of slot is
+    /// used up by the other one's lanes, so that their order is of no account.
+    mutating func nextTurn(weight: (ApplicationID) -> Int) -> Turn? {
+        let slots = slots
+        if let turn = turns.next(where: { slots.admits($0) }, weight: weight) {
+            return Turn(key: turn.key, urgency: turn.urgency, isStream: false)
+        }
+        guard !streams.turns.isEmpty else { return nil }
+        let streamSlots = streams.slots
+        return streams.turns.next(where: { streamSlots.admits($0) }, weight: weight).map {
+            Turn(key: $0.key, urgency: $0.urgency, isStream: true)
+        }
+    }
+
+    mutating func finishTurn(_ turn: Turn, hasStarted: Bool) {
+        if turn.isStream {
+            streams.turns.finish(turn.key, turn.urgency, hasStarted: hasStarted)
+        } else {
+            turns.finish(turn.key, turn.urgency, hasStarted: hasStarted)
+        }
     }
 
     // MARK: Resources
@@ -169,6 +215,13 @@ package struct Dispatcher: Sendable {
             }
         }
         return hasShare(endpoint.application, urgency) ? nil : .share(endpoint.application)
+    }
+
+    /// Likewise of an attempt over the stream of a session.
+    func obstacle(toStreamOf key: SessionKey, at endpoint: EndpointKey, _ urgency: Priority) -> Resource? {
+        guard consumers.takesMessages(key) else { return .consumer(key) }
+        guard endpoints[endpoint]?.admits(at: now) ?? .start == .start else { return .endpoint(endpoint) }
+        return streams.hasShare(key.application, urgency) ? nil : .streamShare(key.application)
     }
 
     /// Whether the application leaves enough slots to others, including those with nothing to send now.
@@ -190,19 +243,24 @@ package struct Dispatcher: Sendable {
     /// Starts an attempt of a lane: takes its resources, and passes on a granted resource that it does not use.
     mutating func take(
         _ sequence: NotificationSequence, of key: SessionKey, at endpoint: EndpointKey, _ urgency: Priority,
-        isShared: Bool = false
+        isShared: Bool = false, isStream: Bool = false
     ) {
-        let isSlow = endpoints[endpoint]?.sharesFewSlots ?? false
+        let isSlow = !isStream && endpoints[endpoint]?.sharesFewSlots ?? false
         let started = endpoints[endpoint, default: EndpointHealth()].started(at: now)
         if let transition = started.transition { report(.breaker(endpoint, transition)) }
         let flight = Flight(
-            endpoint: endpoint, urgency: urgency, isSlow: isSlow, isProbe: started.isProbe, isShared: isShared)
+            endpoint: endpoint, urgency: urgency, isSlow: isSlow, isProbe: started.isProbe, isShared: isShared,
+            isStream: isStream)
         flights[sequence] = flight
-        slots.take(urgency)
-        origins[endpoint.origin, default: 0] += 1
-        countShare(of: endpoint)
-        shares[endpoint.application, default: 0] += 1
-        if isSlow { slowUnderWay += 1 }
+        if isStream {
+            streams.take(endpoint.application, urgency)
+        } else {
+            slots.take(urgency)
+            origins[endpoint.origin, default: 0] += 1
+            countShare(of: endpoint)
+            shares[endpoint.application, default: 0] += 1
+            if isSlow { slowUnderWay += 1 }
+        }
         unblock(key)
         // After the grant of one resource the attempt may start without it: its endpoint is quick again, or is another
         // one.
@@ -213,16 +271,20 @@ package struct Dispatcher: Sendable {
     mutating func release(_ sequence: NotificationSequence) {
         guard let flight = flights.removeValue(forKey: sequence) else { return }
         let endpoint = flight.endpoint
-        slots.giveBack(flight.urgency)
-        if flight.isSlow { slowUnderWay -= 1 }
-        Self.decrement(&origins, endpoint.origin)
-        uncountShare(of: endpoint)
-        // An application that sends one notification after another is not inserted again each time.
-        Self.decrement(&shares, endpoint.application, keepsZero: shares.count <= RouterLimits.sharesKept)
+        if flight.isStream {
+            streams.giveBack(endpoint.application, flight.urgency)
+        } else {
+            slots.giveBack(flight.urgency)
+            if flight.isSlow { slowUnderWay -= 1 }
+            Self.decrement(&origins, endpoint.origin)
+            uncountShare(of: endpoint)
+            // An application that sends one notification after another is not inserted again each time.
+            Self.decrement(&shares, endpoint.application, keepsZero: shares.count <= RouterLimits.sharesKept)
+        }
         endpoints[endpoint]?.underWay -= 1
         if !waitLists.isEmpty {
             if flight.isSlow { wakeNext(.slowSlots) }
-            wakeNext(.origin(endpoint.origin))
+            if !flight.isStream { wakeNext(.origin(endpoint.origin)) }
             wakeCrowded(at: endpoint.origin)
         }
         if flight.isProbe { abandonProbe(at: endpoint) }
@@ -285,7 +347,7 @@ package struct Dispatcher: Sendable {
             }
             switch resource {
             case .slowSlots: slowLanes[endpoint, default: WaitList()].append(key, urgency)
-            case .share, .originShare: if !crowded.contains(resource) { crowded.append(resource) }
+            case .share, .originShare, .streamShare: if !crowded.contains(resource) { crowded.append(resource) }
             case .endpoint, .origin, .consumer: break
             }
         }
@@ -334,7 +396,7 @@ package struct Dispatcher: Sendable {
                 guard blocked[key] == Block(resource: resource, urgency: urgency) else { continue }
                 blocked[key] = nil
                 granted[key] = resource
-                turns.append(key, urgency)
+                queue(key, urgency)
                 missing -= 1
             }
         }
@@ -349,6 +411,8 @@ package struct Dispatcher: Sendable {
             switch resource {
             case .share(let application):
                 if Priority.ranked.contains(where: { hasShare(application, $0) }) { wakeNext(resource) }
+            case .streamShare(let application):
+                if Priority.ranked.contains(where: { streams.hasShare(application, $0) }) { wakeNext(resource) }
             case .originShare(origin, let application):
                 if hasShare(application, at: origin) { wakeNext(resource) }
             case .originShare, .endpoint, .origin, .slowSlots, .consumer: break
@@ -361,7 +425,7 @@ package struct Dispatcher: Sendable {
     mutating func wakeSlowLanes(of endpoint: EndpointKey) {
         for (key, urgency) in removeSlowLanes(of: endpoint) {
             blocked[key] = nil
-            turns.append(key, urgency)
+            queue(key, urgency)
         }
     }
 

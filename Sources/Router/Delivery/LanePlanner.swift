@@ -37,11 +37,12 @@ package struct LanePlanner: Sendable {
 
     package var caps: DeliveryCaps { dispatcher.caps }
     package var slots: DeliverySlots { dispatcher.slots }
+    package var streamSlots: DeliverySlots { dispatcher.streams.slots }
     package var slowUnderWay: Int { dispatcher.slowUnderWay }
     package var endpoints: [EndpointKey: EndpointHealth] { dispatcher.endpoints }
     package var openedBy: [EndpointKey: SessionKey] { dispatcher.openedBy }
     /// Attempts that are under way.
-    package var inFlight: Int { dispatcher.slots.total }
+    package var inFlight: Int { dispatcher.slots.total + dispatcher.streams.slots.total }
 
     /// The number of deliveries in lanes.
     package var count: Int { laneOf.count }
@@ -288,18 +289,17 @@ package struct LanePlanner: Sendable {
         while true {
             if let step = steps.popLast() { return step }
             if let wakeUp = dispatcher.wakeUps.popLast() { return .wakeEndpoint(wakeUp.endpoint, at: wakeUp.at) }
-            guard let (key, urgency) = dispatcher.nextTurn(weight: weight) else { return nil }
-            let step = serve(key, urgency, at: now, terms(key))
+            guard let turn = dispatcher.nextTurn(weight: weight) else { return nil }
+            let step = serve(turn, at: now, terms(turn.key))
             var hasStarted = false
             if case .attempt = step { hasStarted = true }
-            dispatcher.finishTurn(of: key, urgency, hasStarted: hasStarted)
+            dispatcher.finishTurn(turn, hasStarted: hasStarted)
             if let step { return step }
         }
     }
 
-    private mutating func serve(
-        _ key: SessionKey, _ urgency: Priority, at now: Timestamp, _ terms: LaneTerms?
-    ) -> Step? {
+    private mutating func serve(_ turn: Dispatcher.Turn, at now: Timestamp, _ terms: LaneTerms?) -> Step? {
+        let (key, urgency) = (turn.key, turn.urgency)
         guard let current = lanes.read(key, { $0.urgency }) ?? nil else {
             dispatcher.passOn(key)
             return nil
@@ -308,6 +308,13 @@ package struct LanePlanner: Sendable {
         guard current == urgency else {
             // The most urgent delivery has left, or a more urgent one was added.
             dispatcher.queue(key, current)
+            return nil
+        }
+        let isStream = terms.isStream
+        let isConnected = isStream && consumers.isConnected(key)
+        guard turn.isStream == isConnected else {
+            // The receiver has come or gone, or the session is reached in another way, since the lane was queued.
+            dispatcher.queue(key, urgency, isStream: isConnected)
             return nil
         }
         guard !isEarly(key, terms, at: now) else {
@@ -320,8 +327,8 @@ package struct LanePlanner: Sendable {
             return rest(key, at: now, until: until)
         }
         let obstacle =
-            terms.isStream && !consumers.takesMessages(key)
-            ? .consumer(key) : dispatcher.obstacle(at: endpoint, urgency)
+            isStream
+            ? dispatcher.obstacle(toStreamOf: key, at: endpoint, urgency) : dispatcher.obstacle(at: endpoint, urgency)
         let offer = lanes.update(key) { lane in
             lane.offer(
                 at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isGated: terms.isGated,
@@ -331,7 +338,8 @@ package struct LanePlanner: Sendable {
         case .attempt(let delivery, let number):
             payloadBytes -= delivery.payload?.weight ?? 0
             dispatcher.take(
-                delivery.notification.sequence, of: key, at: endpoint, urgency, isShared: terms.isShared)
+                delivery.notification.sequence, of: key, at: endpoint, urgency, isShared: terms.isShared,
+                isStream: isStream)
             look(at: key)
             return .attempt(key, delivery, number: number)
         case .ended(let sequence):

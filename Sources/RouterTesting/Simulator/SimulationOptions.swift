@@ -54,6 +54,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var streamed: Int
     /// Chance per tick that a receiver connects to a session, takes over or leaves, in per mille.
     package var stream: Int
+    /// How many attempts over streams run at once.
+    package var streamSlots: Int
 
     package init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -98,6 +100,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         broadcast = draw(0, 0, 100, 300)
         streamed = draw(0, 0, 400, 800)
         stream = draw(100, 400, 800)
+        streamSlots = draw(1, 2, 16, 64)
     }
 
     /// The steps of decisions before other commands have their turn.
@@ -109,7 +112,11 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         return steps
     }
 
-    package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
+    package var caps: DeliveryCaps {
+        var caps = DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow)
+        caps.streams = streamSlots
+        return caps
+    }
 
     package var description: String {
         """
@@ -119,7 +126,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         steps a turn \(stepsPerTurn.map { "\($0)" } ?? "many") (pauses \(pause)‰), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         passcodes \(locked)‰/\(passcode)‰, \
-        broadcasts \(broadcast)‰, streams \(streamed)‰/\(stream)‰, commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
+        broadcasts \(broadcast)‰, streams \(streamed)‰/\(stream)‰ (\(streamSlots) slots), commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")

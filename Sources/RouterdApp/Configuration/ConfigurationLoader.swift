@@ -26,7 +26,8 @@ package struct ConfigurationLoader {
             "requestsPerSecondPerAddress", "allowedOrigins",
         ],
         "/delivery": [
-            "slots", "slotsPerOrigin", "slowSlots", "connections", "presenceSeconds", "certificateAuthorityFile",
+            "slots", "slotsPerOrigin", "slowSlots", "streamSlots", "connections", "presenceSeconds",
+            "certificateAuthorityFile",
         ],
         "/retention": ["days", "maxBytes", "repeatHours"],
         "/limits": ["sessionsPerApplication", "sessionBytesPerApplication", "predicateStepsPerApplication"],

@@ -22,6 +22,8 @@ package struct DaemonConfiguration: Sendable {
     /// How many of these run at one origin, and how many at slow endpoints; nil takes a share.
     package var slotsPerOrigin: Int?
     package var slowSlots: Int?
+    /// How many attempts over streams run at once, beside those.
+    package var streamSlots = RouterLimits.streamSlots
     /// The time for which a session counts as connected without a connection to its stream.
     package var presenceSeconds = RouterLimits.presenceSeconds
     /// How many connections to receivers are kept, those in use included; nil takes twice the slots.
@@ -102,6 +104,7 @@ package struct DaemonConfiguration: Sendable {
     /// Caps on the attempts under way.
     package var caps: DeliveryCaps {
         var caps = DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots)
+        caps.streams = streamSlots
         caps.presenceSeconds = presenceSeconds
         return caps
     }
@@ -131,6 +134,7 @@ package struct DaemonConfiguration: Sendable {
             configuration.slotsPerOrigin = try ConfigurationLoader.integer($0, slots)
         }
         loader.read("delivery.slowSlots") { configuration.slowSlots = try ConfigurationLoader.integer($0, slots) }
+        loader.read("delivery.streamSlots") { configuration.streamSlots = try ConfigurationLoader.integer($0, slots) }
         loader.read("delivery.presenceSeconds") {
             configuration.presenceSeconds = try ConfigurationLoader.integer($0, DaemonLimits.presenceSeconds)
         }

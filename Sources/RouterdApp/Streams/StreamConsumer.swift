@@ -57,36 +57,47 @@ final class StreamConsumer: Sendable {
         var closing: Closing?
         var isEnded = false
         var waiter: CheckedContinuation<Void, Never>?
+        /// Bytes of the messages that were taken last: they may not be written before the next ones are asked for.
+        var bytesTaken = 0
+
+        /// All bytes that the connection holds.
+        var bytes: Int { messages.reduce(bytesTaken) { $0 + $1.envelope.count } }
     }
 
     let session: SessionKey
     /// Whether it answers one request with what there is; its messages are acknowledged after its end.
     let isPoll: Bool
     let loop: any EventLoop
+    private let memory: StreamMemory
     private let state = Mutex(State())
 
-    init(session: SessionKey, isPoll: Bool, loop: any EventLoop) {
+    init(session: SessionKey, isPoll: Bool, loop: any EventLoop, memory: StreamMemory) {
         self.session = session
         self.isPoll = isPoll
         self.loop = loop
+        self.memory = memory
     }
+
+    deinit { giveBack(state.withLock(\.bytes)) }
+
+    private func giveBack(_ bytes: Int) { if bytes > 0 { memory.giveBack(bytes, of: session.application) } }
 
     /// The number of the connection; 0 until it is attached.
     var epoch: Int64 { state.withLock { $0.epoch } }
 
     func begin(_ epoch: Int64) { state.withLock { $0.epoch = epoch } }
 
+    /// The memory of the message has been taken.
     func push(_ message: StreamMessage) { change { $0.messages.append(message) } }
 
     /// Takes the message of an attempt back; false if it was written already.
     func withdraw(_ id: String, attempt: Int) -> Bool {
-        state.withLock { state in
-            guard let place = state.messages.firstIndex(where: { $0.id == id && $0.attempt == attempt }) else {
-                return false
-            }
-            state.messages.remove(at: place)
-            return true
+        let removed = state.withLock { state in
+            let place = state.messages.firstIndex { $0.id == id && $0.attempt == attempt }
+            return place.map { state.messages.remove(at: $0) }
         }
+        if let removed { giveBack(removed.envelope.count) }
+        return removed != nil
     }
 
     /// - Parameters:
@@ -104,11 +115,13 @@ final class StreamConsumer: Sendable {
 
     /// Ends the connection, and returns the messages that were not written.
     func end(_ closing: Closing? = nil) -> [StreamMessage] {
-        change { state in
+        let unwritten = change { state in
             if let closing { state.closing = closing } else { state.isEnded = true }
             defer { state.messages = [] }
             return state.messages
         }
+        giveBack(unwritten.reduce(0) { $0 + $1.envelope.count })
+        return unwritten
     }
 
     private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
@@ -123,6 +136,11 @@ final class StreamConsumer: Sendable {
 
     /// The next step; one task at a time waits for it.
     func next() async -> Step {
+        giveBack(
+            state.withLock { state in
+                defer { state.bytesTaken = 0 }
+                return state.bytesTaken
+            })
         while true {
             if let step = take() { return step }
             await withCheckedContinuation { continuation in
@@ -156,6 +174,7 @@ final class StreamConsumer: Sendable {
             if !state.messages.isEmpty {
                 let messages = state.messages
                 state.messages = []
+                state.bytesTaken = messages.reduce(0) { $0 + $1.envelope.count }
                 return .messages(messages)
             }
             guard state.isNudged else { return nil }

@@ -58,8 +58,10 @@ final class StreamHub: Sendable {
     }
 
     private let state = Mutex(State())
+    /// The memory that messages take until they are written.
+    let memory: StreamMemory
 
-    init() {}
+    init(memory: StreamMemory = StreamMemory()) { self.memory = memory }
 
     /// How many connections there are.
     var count: Int { state.withLock { state in state.slots.values.count { $0.consumer != nil } } }
@@ -72,6 +74,10 @@ final class StreamHub: Sendable {
     /// Brings a message to the connection of its session.
     func start(_ message: StreamMessage, to session: SessionKey, timeoutSeconds: Int, finish: @escaping Finish) {
         let now = ContinuousClock.now
+        guard memory.take(message.envelope.count, for: session.application) else {
+            _ = finish(Self.failure(.noSocket, "Messages that receivers do not read fill the memory.", since: now), nil)
+            return
+        }
         let (consumer, isStopping): (StreamConsumer?, Bool) = state.withLock { state in
             guard !state.isStopping, let consumer = state.slots[session]?.consumer else {
                 return (nil, state.isStopping)
@@ -83,6 +89,7 @@ final class StreamHub: Sendable {
             return (consumer, false)
         }
         guard let consumer else {
+            memory.giveBack(message.envelope.count, of: session.application)
             // The engine of a daemon that ends still counts the receiver as connected, and would try at once.
             let kind: TransferFailure.Kind = isStopping ? .shuttingDown : .noConsumer
             _ = finish(Self.failure(kind, "The receiver is not connected.", since: now), nil)
@@ -192,6 +199,15 @@ final class StreamHub: Sendable {
         // The engine hears of the end first, so that it does not try again at once.
         if isCurrent { tell(.detachConsumer(key, epoch: consumer.epoch)) }
         end(lost, of: consumer)
+    }
+
+    /// The client of a poll has gone, and cannot be written the messages that the poll has taken.
+    func handBack(_ messages: [StreamMessage], of consumer: StreamConsumer) {
+        let back = messages.compactMap { message in
+            take(
+                message.id, of: consumer.session, where: { $0.consumer === consumer && $0.attempt == message.attempt })
+        }
+        end(back, .noConsumer, "The connection ended before the message was written.")
     }
 
     /// Ends connections to sessions that are not reached by a stream any more. The engine knows.

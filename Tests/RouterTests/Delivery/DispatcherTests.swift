@@ -14,9 +14,9 @@ struct DispatcherTests {
     /// The keys of all lanes in the dispatcher's turns.
     private static func turns(_ dispatcher: inout Dispatcher) -> [SessionKey] {
         var keys: [SessionKey] = []
-        while let (key, urgency) = dispatcher.nextTurn(weight: { _ in 1 }) {
-            dispatcher.finishTurn(of: key, urgency, hasStarted: false)
-            keys.append(key)
+        while let turn = dispatcher.nextTurn(weight: { _ in 1 }) {
+            dispatcher.finishTurn(turn, hasStarted: false)
+            keys.append(turn.key)
         }
         return keys
     }

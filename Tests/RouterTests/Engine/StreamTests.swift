@@ -265,6 +265,99 @@ struct StreamTests {
         #expect(try bench.start().isEmpty)
     }
 
+    // MARK: Slots
+
+    /// Galleries with sessions that are reached by streams, and one that has a URL.
+    private func crowd(of applications: Int, with sessions: Int, streamSlots: Int) throws -> Workbench {
+        var bench = Workbench(maximumInFlight: 4, streamSlots: streamSlots)
+        for number in 0..<applications {
+            let id = ApplicationID(unchecked: "com.example.g\(number)")
+            try bench.add(.gallery(id, multipleScenes: true, schedule: [5]), [])
+            for session in 0..<sessions {
+                let key = SessionKey(application: id, session: SessionID(unchecked: "s\(session)"))
+                var draft = SessionDraft.of(Scene(key.session, can: "SELF == '\(session)'"))
+                draft.endpoint = EndpointDraft(url: Endpoint.streamURL, keys: nil, freshSecret: "whsec_c2VjcmV0")
+                try bench.run(.putSession(key, draft))
+                try bench.run(.attachConsumer(key, epoch: 1))
+            }
+        }
+        return bench
+    }
+
+    @Test("Attempts over streams leave the slots of webhooks free, and are not slow")
+    func slots() throws {
+        var bench = try bench(schedule: [0, 0, 0, 0])
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        for _ in 0..<4 {
+            try bench.accept()
+            let attempt = try #require(try bench.start().first)
+            #expect(bench.engine.planner.slots.total == 0 && bench.engine.planner.streamSlots.total == 1)
+            #expect(bench.engine.planner.inFlight == 1)
+            try bench.advance(to: bench.now.advanced(byMilliseconds: 6000))
+            var slow = TransferResult.acknowledged
+            slow.metrics.total = 6_000_000
+            try bench.finish(attempt, slow)
+            #expect(bench.engine.planner.endpoints.values.allSatisfy { !$0.sharesFewSlots })
+        }
+        #expect(bench.engine.planner.inFlight == 0)
+    }
+
+    @Test("An application with receivers that do not acknowledge leaves stream slots to others")
+    func shares() throws {
+        var bench = try crowd(of: 2, with: 20, streamSlots: 18)
+        let applications = [0, 1].map { ApplicationID(unchecked: "com.example.g\($0)") }
+        for session in 0..<20 { try bench.accept(ContentID(unchecked: "\(session)"), application: applications[0]) }
+        let first = try bench.start()
+        // Its class may use 15, and eight for each free one.
+        #expect(first.count == 14)
+        let waiting = bench.engine.planner.lanes.keys.filter { bench.engine.planner.blockedOn($0) != nil }
+        #expect(waiting.allSatisfy { bench.engine.planner.blockedOn($0) == .streamShare(applications[0]) })
+        #expect(!waiting.isEmpty)
+        try bench.accept("0", application: applications[1])
+        #expect(try bench.start().map(\.receiver.application) == [applications[1]])
+        for attempt in first { try bench.finish(attempt, .acknowledged) }
+        #expect(try bench.start().count == 20 - first.count)
+    }
+
+    @Test("Webhooks that hang do not hold up streams, nor streams webhooks")
+    func kinds() throws {
+        var bench = try crowd(of: 1, with: 8, streamSlots: 4)
+        let id = ApplicationID(unchecked: "com.example.g0")
+        let hooks = (0..<8).map { SessionKey(application: id, session: SessionID(unchecked: "h\($0)")) }
+        for (number, key) in hooks.enumerated() {
+            var draft = SessionDraft.of(Scene(key.session, can: "SELF == 'h\(number)'"))
+            draft.endpoint = EndpointDraft(url: "https://h\(number).example/", keys: nil, freshSecret: "whsec_c2VjcmV0")
+            try bench.run(.putSession(key, draft))
+        }
+        for number in 0..<8 { try bench.accept(ContentID(unchecked: "h\(number)"), application: id) }
+        let webhooks = try bench.start()
+        #expect(webhooks.count == 4 && !bench.engine.planner.slots.admits(.normal))
+        for number in 0..<8 { try bench.accept(ContentID(unchecked: "\(number)"), application: id) }
+        let streams = try bench.start()
+        #expect(streams.count == 4 && streams.allSatisfy { $0.endpoint.isStream })
+        try bench.finish(webhooks[0], .acknowledged)
+        #expect(try bench.start().map(\.endpoint.isStream) == [false])
+        try bench.finish(streams[0], .acknowledged)
+        #expect(try bench.start().map(\.endpoint.isStream) == [true])
+    }
+
+    @Test("A delivery that waited with webhooks goes over the stream of the session, and back")
+    func changesKind() throws {
+        var bench = try bench()
+        try bench.accept()
+        #expect(try bench.start().isEmpty)
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        let attempt = try #require(try bench.start().first)
+        try bench.accept()
+        try bench.patch(Self.A) {
+            $0.endpoint = .set(EndpointPatch(url: "https://a.example/", keys: nil, freshSecret: "whsec_c2VjcmV0"))
+        }
+        try bench.finish(attempt, Self.lost)
+        let next = try bench.start()
+        #expect(next.map(\.endpoint.isStream) == [false])
+        #expect(bench.engine.planner.slots.total == 1 && bench.engine.planner.streamSlots.total == 0)
+    }
+
     @Test("A delivery that a crash has interrupted may be acknowledged")
     func afterCrash() throws {
         var bench = try bench()

@@ -12,13 +12,16 @@ struct Workbench {
 
     init(
         rules: [any RoutingRule] = [], maximumInFlight: Int = 99, moveLimit: Int = RouterLimits.commandsPerTransaction,
-        retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits()
+        retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits(),
+        streamSlots: Int = RouterLimits.streamSlots
     ) {
         self.rules = rules
         self.retention = retention
         store = ModelStore()
+        var caps = DeliveryCaps(slots: maximumInFlight)
+        caps.streams = streamSlots
         engine = Engine(
-            recovering: RecoveredState(), rules: rules, caps: DeliveryCaps(slots: maximumInFlight),
+            recovering: RecoveredState(), rules: rules, caps: caps,
             moveLimit: moveLimit, retention: retention, registration: registration,
             generator: SeededGenerator(seed: 1))
     }

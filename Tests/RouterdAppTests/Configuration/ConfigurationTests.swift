@@ -51,7 +51,7 @@ struct ConfigurationTests {
           requestSeconds: 13
           bodyBytesPerSecond: 14
           requestsPerSecondPerAddress: 15
-        delivery: {slots: 7, slotsPerOrigin: 5, slowSlots: 3, connections: 9, presenceSeconds: 60, certificateAuthorityFile: "@/ca.pem"}
+        delivery: {slots: 7, slotsPerOrigin: 5, slowSlots: 3, streamSlots: 17, connections: 9, presenceSeconds: 60, certificateAuthorityFile: "@/ca.pem"}
         """
     private static let environment = [
         "ROUTERD_LISTEN": "127.0.0.1:2", "ROUTERD_DATABASE": "environment.sqlite", "ROUTERD_DURABILITY": "full",
@@ -90,6 +90,7 @@ struct ConfigurationTests {
         let file = try load(Self.file)
         #expect(file.listen.port == 1 && file.database == "file.sqlite")
         var caps = DeliveryCaps(slots: 7, perOrigin: 5, slow: 3)
+        caps.streams = 17
         caps.presenceSeconds = 60
         #expect(
             file.durability == .normal && file.caps == caps

@@ -16,7 +16,7 @@ struct StreamHubTests {
 
     /// A hub with what the engine has heard of it.
     private final class Bench: Sendable {
-        let hub = StreamHub()
+        let hub: StreamHub
         let loop = NIOAsyncTestingEventLoop()
         private struct State {
             var outcomes: [String: [TransferResult.Outcome]] = [:]
@@ -26,8 +26,10 @@ struct StreamHubTests {
 
         private let state = Mutex(State())
 
+        init(bytes: Int = 1 << 20) { hub = StreamHub(memory: StreamMemory(bytes: bytes)) }
+
         func consumer(isPoll: Bool = false) -> StreamConsumer {
-            StreamConsumer(session: StreamHubTests.session, isPoll: isPoll, loop: loop)
+            StreamConsumer(session: StreamHubTests.session, isPoll: isPoll, loop: loop, memory: hub.memory)
         }
 
         @discardableResult
@@ -49,9 +51,11 @@ struct StreamHubTests {
 
         /// - Parameter then: Called before the client is answered, as the engine goes on by then.
         func send(
-            _ id: String, attempt: Int = 1, timeoutSeconds: Int = 15, then: @escaping @Sendable () -> Void = {}
+            _ id: String, attempt: Int = 1, timeoutSeconds: Int = 15, bytes: Int = 10,
+            then: @escaping @Sendable () -> Void = {}
         ) {
-            let message = StreamMessage(id: id, attempt: attempt, sequence: nil, envelope: [])
+            let envelope = [UInt8](repeating: 0x20, count: bytes)
+            let message = StreamMessage(id: id, attempt: attempt, sequence: nil, envelope: envelope)
             hub.start(message, to: StreamHubTests.session, timeoutSeconds: timeoutSeconds) { result, answer in
                 let refuses = self.state.withLock { state in
                     if answer == nil || !state.refuses { state.outcomes[id, default: []].append(result.outcome) }
@@ -197,6 +201,54 @@ struct StreamHubTests {
         consumer.nudge()
         #expect(messages(await consumer.next()).isEmpty)
         #expect(bench.outcomes("a") == ["taken"] && bench.hub.attemptsUnderWay == 0)
+    }
+
+    @Test("Messages that are not read have a bound, and none is lost for it")
+    func memory() async {
+        let bench = Bench(bytes: 90)
+        let consumer = bench.attach()
+        bench.send("a", bytes: 70)
+        // An application leaves a ninth to others.
+        bench.send("b", bytes: 11)
+        #expect(bench.outcomes("b") == ["no-socket"] && bench.outcomes("a").isEmpty)
+        #expect(messages(await consumer.next()) == ["a"])
+        // It is written when the next one is asked for.
+        #expect(bench.hub.memory.free == 20)
+        consumer.nudge()
+        if case .nudged = await consumer.next() {} else { Issue.record("It was not nudged.") }
+        #expect(bench.hub.memory.free == 90)
+        bench.send("b", attempt: 2, bytes: 70)
+        bench.detach(consumer)
+        #expect(bench.outcomes("b") == ["no-socket", "no-consumer"] && bench.hub.memory.free == 90)
+        bench.send("c", bytes: 10)
+        #expect(bench.outcomes("c") == ["no-consumer"] && bench.hub.memory.free == 90)
+    }
+
+    @Test("A connection that goes with its last message gives its memory back")
+    func memoryOfTheLast() async {
+        let bench = Bench(bytes: 90)
+        do {
+            let consumer = bench.attach(isPoll: true)
+            bench.send("a", bytes: 70)
+            #expect(messages(await consumer.next()) == ["a"])
+            bench.detach(consumer)
+            #expect(bench.hub.memory.free == 20)
+        }
+        _ = await bench.acknowledge("a")
+        #expect(bench.hub.memory.free == 90)
+    }
+
+    @Test("A poll hands back the messages that it has taken if its client has gone, and no others")
+    func handingBack() async {
+        let bench = Bench()
+        let consumer = bench.attach(isPoll: true)
+        bench.send("a")
+        guard case .messages(let taken) = await consumer.next() else { return Issue.record("It has no message.") }
+        bench.detach(consumer)
+        bench.hub.handBack(taken, of: bench.consumer(isPoll: true))
+        #expect(bench.outcomes("a").isEmpty)
+        bench.hub.handBack(taken, of: consumer)
+        #expect(bench.outcomes("a") == ["no-consumer"] && bench.hub.attemptsUnderWay == 0)
     }
 
     @Test("A cut connection is told so; a later one of the session is none of its business")

@@ -21,8 +21,8 @@ struct EndpointWatch {
     /// The number of attempts under way at an origin.
     func underWay(at origin: Origin) -> Int { flights.values.count { $0.endpoint.origin == origin } }
 
-    func underWay(of application: ApplicationID) -> Int {
-        flights.values.count { $0.endpoint.application == application }
+    func underWay(of application: ApplicationID, isStream: Bool) -> Int {
+        flights.values.count { $0.endpoint.application == application && $0.endpoint.isStream == isStream }
     }
 
     func underWay(of application: ApplicationID, at origin: Origin) -> Int {
@@ -79,7 +79,8 @@ struct EndpointWatch {
     /// Records the committed outcome of an attempt.
     mutating func recorded(_ attempt: AttemptRecord) {
         guard let endpoint = flights[attempt.sequence]?.endpoint else { return }
-        let isSlow = attempt.metrics.total >= RouterLimits.slowAttemptMilliseconds * 1000
+        // A receiver that takes long over its stream holds nothing that others wait for.
+        let isSlow = !endpoint.isStream && attempt.metrics.total >= RouterLimits.slowAttemptMilliseconds * 1000
         let missing = known[endpoint]?.quickAnswersMissing ?? 0
         known[endpoint]?.quickAnswersMissing = isSlow ? RouterLimits.quickAnswersToRecover : max(0, missing - 1)
     }
@@ -98,4 +99,9 @@ struct EndpointWatch {
             if let end, end <= now { known[endpoint]?.quickAnswersMissing = 0 }
         }
     }
+}
+
+extension EndpointKey {
+    /// Whether it is the stream of a session.
+    var isStream: Bool { url.hasPrefix(Endpoint.streamURL) }
 }

@@ -77,8 +77,9 @@ extension Witness {
         }
         let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
         require(ledger.underWay(in: key) < limit, "lane: more than \(limit) attempts under way in \(key)")
-        let (all, maximum) = (ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }, caps.slots)
-        require(all < maximum, "more than \(maximum) attempts under way in all")
+        let isStream = attempt.endpoint.isStream
+        let (all, maximum) = (underWay(isStream: isStream), isStream ? caps.streams : caps.slots)
+        require(all < maximum, "more than \(maximum) attempts under way in all, over streams: \(isStream)")
     }
 
     /// Whether a delivery waits for its retry and may be overtaken.
@@ -94,12 +95,14 @@ extension Witness {
     private mutating func checkSupply(_ attempt: AttemptStart) {
         let endpoint = EndpointKey(
             application: attempt.receiver.application, url: attempt.endpoint.address(of: attempt.receiver.session))
-        let (atOrigin, cap) = (watch.underWay(at: endpoint.origin), caps.perOrigin)
-        require(atOrigin < cap, "more than \(cap) attempts at one origin")
-        let own = watch.underWay(of: endpoint.application, at: endpoint.origin)
-        require(
-            own < RouterLimits.attemptsPerFreeSlot * (cap - atOrigin),
-            "more than the share of \(endpoint.application) at one origin")
+        if !endpoint.isStream {
+            let (atOrigin, cap) = (watch.underWay(at: endpoint.origin), caps.perOrigin)
+            require(atOrigin < cap, "more than \(cap) attempts at one origin")
+            let own = watch.underWay(of: endpoint.application, at: endpoint.origin)
+            require(
+                own < RouterLimits.attemptsPerFreeSlot * (cap - atOrigin),
+                "more than the share of \(endpoint.application) at one origin")
+        }
         if let violation = watch.started(attempt.notification.sequence, at: endpoint, slow: caps.slow) {
             fail("breaker: \(violation)")
         }
@@ -190,9 +193,10 @@ extension Witness {
                 }
             }
         }
-        let inAll = ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }
-        guard inAll < caps.slots else { return }
-        for (key, head) in heads { checkHead(engine, head, of: key, at: now) }
+        let (hooks, streams) = (underWay(isStream: false), underWay(isStream: true))
+        for (key, head) in heads where isStream(key) ? streams < caps.streams : hooks < caps.slots {
+            checkHead(engine, head, of: key, at: now)
+        }
     }
 
     private mutating func checkHead(
@@ -236,7 +240,7 @@ extension Witness {
         guard ledger.underWay(in: key) == 0, engine.planner.blockedOn(key) == nil,
             pause(of: key, engine).map({ $0 <= now }) ?? true,
             ledger.registrations.reachableSession(key) != nil,
-            lane?.urgency.map(engine.planner.slots.admits) == true, !waitsForDelegate(engine, key)
+            lane?.urgency.map({ hasTurns(key, $0, engine.planner) }) == true, !waitsForDelegate(engine, key)
         else { return }
         checkWake(engine, notBefore, "the retry of \(sequence)", at: now)
     }
@@ -285,11 +289,18 @@ extension Witness {
             require(planner.slowUnderWay >= caps.slow, "liveness: \(head) waits for slow slots, and there are some")
         case .share(let application):
             require(
-                watch.underWay(of: application) >= RouterLimits.attemptsPerFreeSlot * planner.slots.free(for: urgency),
+                watch.underWay(of: application, isStream: false)
+                    >= RouterLimits.attemptsPerFreeSlot * planner.slots.free(for: urgency),
                 "liveness: \(head) waits for a share, and \(application) has one")
+        case .streamShare(let application):
+            require(
+                watch.underWay(of: application, isStream: true)
+                    >= RouterLimits.attemptsPerFreeSlot * planner.streamSlots.free(for: urgency),
+                "liveness: \(head) waits for a share of streams, and \(application) has one")
         case nil:
             require(
-                !planner.slots.admits(urgency) || waitsForDelegate(engine, key), "liveness: \(head) is stuck in \(key)")
+                !hasTurns(key, urgency, planner) || waitsForDelegate(engine, key),
+                "liveness: \(head) is stuck in \(key)")
         }
     }
 

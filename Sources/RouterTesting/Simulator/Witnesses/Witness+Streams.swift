@@ -62,6 +62,31 @@ extension Witness {
         ledger.entries[sequence]?.isKept = true
     }
 
+    // MARK: - Slots
+
+    /// Whether an attempt of the lane would go over a stream.
+    func isStream(_ key: SessionKey) -> Bool {
+        let registrations = ledger.registrations
+        let session = registrations.sessions[key] ?? registrations.discarded[key]
+        return session.flatMap { registrations.endpoint(of: $0) }?.isStream == true
+    }
+
+    /// The number of attempts under way over streams, or of all others.
+    func underWay(isStream: Bool) -> Int {
+        ledger.unsettled.count { sequence in
+            guard let entry = ledger.entries[sequence], entry.underWay != nil else { return false }
+            return (entry.sentTo == Endpoint.streamURL) == isStream
+        }
+    }
+
+    /// Whether the lane has turns at present: there is a slot of its class, and of its kind. A lane of a stream without a
+    /// receiver has its turn with the webhooks, and waits for its receiver from then on.
+    func hasTurns(_ key: SessionKey, _ urgency: Priority, _ planner: LanePlanner) -> Bool {
+        guard isStream(key) else { return planner.slots.admits(urgency) }
+        if streams.attached.contains(key) { return planner.streamSlots.admits(urgency) }
+        return planner.slots.admits(urgency) && planner.streamSlots.admits(urgency)
+    }
+
     // MARK: - Presence
 
     /// Whether a session may be unattached because its receiver has not come back.

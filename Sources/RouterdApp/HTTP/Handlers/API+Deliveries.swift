@@ -29,7 +29,8 @@ extension API {
             }
             return try await webSocket(request, context.channel, of: key)
         }
-        let consumer = StreamConsumer(session: key, isPoll: wait != nil, loop: context.channel.eventLoop)
+        let consumer = StreamConsumer(
+            session: key, isPoll: wait != nil, loop: context.channel.eventLoop, memory: host.streams.memory)
         try await attach(consumer, over: context.channel)
         if let wait { return await poll(consumer, for: wait) }
         var headers: HTTPFields = [.contentType: EventStream.contentType, .cacheControl: "no-store"]

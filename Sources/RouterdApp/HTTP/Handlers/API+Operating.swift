@@ -156,7 +156,7 @@ extension API {
         case .origin: "origin"
         case .consumer: "consumer"
         case .slowSlots: "slowSlots"
-        case .originShare, .share: "share"
+        case .originShare, .share, .streamShare: "share"
         }
     }
 }
