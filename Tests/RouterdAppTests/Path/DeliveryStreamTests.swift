@@ -1,5 +1,8 @@
+import Glibc
 import HTTPTypes
 import HummingbirdTesting
+import NIOCore
+import NIOPosix
 import Router
 import RouterPlugin
 import RouterdApp
@@ -67,10 +70,50 @@ struct DeliveryStreamTests {
             _ = try await daemon.post("{}")
             let first = try await daemon.call(.get, "\(Self.path)?waitSeconds=30")
             let delivery = try #require(first["deliveries"].asArray?.first?["id"]?.asString)
-            let body = #"{"reason":"busy","retryAfterSeconds":60}"#
-            #expect(try await daemon.call(.post, "\(Self.path)/\(delivery)/nack", body).status == 204)
+            func refuse(_ seconds: Int) async throws {
+                let body = #"{"reason":"busy","retryAfterSeconds":\#(seconds)}"#
+                #expect(try await daemon.call(.post, "\(Self.path)/\(delivery)/nack", body).status == 204)
+            }
+            let begin = ContinuousClock.now
+            try await refuse(1)
+            let second = try await daemon.call(.get, "\(Self.path)?waitSeconds=30")
+            #expect(second["deliveries"].asArray?.first?["id"]?.asString == delivery)
+            #expect(second["deliveries"].asArray?.first?["attempt"] == 2)
+            #expect(ContinuousClock.now - begin >= .seconds(1))
+            try await refuse(60)
             // A connection asks for it before the minute is over, but the receiver's pause stands.
             #expect(try await daemon.call(.get, "\(Self.path)?waitSeconds=0").status == 204)
+        }
+    }
+
+    /// A receiver that was killed and started again must not wait for the end of its old poll.
+    @Test func aPollWhoseClientHasGoneTakesNothing() async throws {
+        try await withStream { daemon, port in
+            try await RawConnection.to(port) { connection in
+                connection.send("GET \(Self.path)?waitSeconds=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                while daemon.host.streams.count == 0 { sched_yield() }
+                connection.closeOurSide()
+                #expect(try connection.bytesToTheEnd().isEmpty)
+            }
+            while daemon.host.streams.count > 0 { await Task.yield() }
+            _ = try await daemon.post("{}")
+            let lanes = try await daemon.call(.get, "/v1/lanes")
+            let lane = try #require(lanes["lanes"].asArray?.first)
+            #expect(lane["inFlight"] == 0 && lane["waitsFor"] == "consumer")
+            let polled = try await daemon.call(.get, "\(Self.path)?waitSeconds=30")
+            #expect(polled["deliveries"].asArray?.first?["attempt"] == 1)
+        }
+    }
+
+    /// The kernel's buffer takes heartbeats of a client whose machine is gone.
+    @Test func theKernelEndsConnectionsToMachinesThatAreGone() async throws {
+        try await withStream { _, port in
+            let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connect(host: "127.0.0.1", port: port).get()
+            StreamSettings().limitSilence(of: channel)
+            let option = NIOBSDSocket.Option(rawValue: CInt(TCP_USER_TIMEOUT))
+            #expect(try await channel.getOption(.tcpOption(option)).get() == 60_000)
+            try await channel.close()
         }
     }
 

@@ -391,9 +391,10 @@ struct WebSocketTests {
     }
 
     @Test func aClientThatAnswersPingsStays() async throws {
-        try await withStream({ $0.streams.heartbeat = .seconds(1) }) { _, port in
+        try await withStream({ $0.streams.heartbeat = .milliseconds(500) }) { _, port in
             try await WebSocketConnection.open(port, Self.path) { socket in
-                for _ in 0..<3 {
+                // Without an answer the daemon closes in place of the fifth one.
+                for _ in 0..<8 {
                     let frame = try socket.next()
                     #expect(frame.opcode == WebSocketConnection.ping)
                     socket.send(WebSocketConnection.pong, [])

@@ -32,7 +32,7 @@ extension API {
         let consumer = StreamConsumer(
             session: key, isPoll: wait != nil, loop: context.channel.eventLoop, memory: host.streams.memory)
         try await attach(consumer, over: context.channel)
-        if let wait { return await poll(consumer, for: wait) }
+        if let wait { return await poll(consumer, for: wait, over: context.channel) }
         var headers: HTTPFields = [.contentType: EventStream.contentType, .cacheControl: "no-store"]
         // A buffering proxy would hold the events back.
         if let name = HTTPField.Name("x-accel-buffering") { headers[name] = "no" }
@@ -80,9 +80,14 @@ extension API {
             throw error
         }
         hub.watch(consumer, over: channel, tell: tell)
+        streams.limitSilence(of: channel)
     }
 
-    private func poll(_ consumer: StreamConsumer, for seconds: Int64) async -> Response {
+    private func poll(
+        _ consumer: StreamConsumer, for seconds: Int64, over channel: any Channel
+    ) async -> Response {
+        // A client that closes its side has gone, and takes no delivery.
+        channel.triggerUserOutboundEvent(Exchange.Listening(), promise: nil)
         if seconds == 0 {
             // At the end of the engine's round the sender has all attempts that can be made now.
             await host.read { _ in }
@@ -93,6 +98,7 @@ extension API {
         timer.cancel()
         let (hub, host) = (host.streams, host)
         hub.detach(consumer) { host.offer(Inbox.Entry(commands: [$0], answer: nil)) }
+        if case .messages(let messages) = step, !channel.isActive { hub.handBack(messages, of: consumer) }
         guard case .messages(let messages) = step else {
             guard case .closed(let reason) = step else { return Response(status: .noContent) }
             return switch reason {

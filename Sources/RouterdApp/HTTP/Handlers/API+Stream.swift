@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import Hummingbird
 package import NIOCore
@@ -44,6 +45,16 @@ package struct StreamSettings: Sendable {
     package var end = TimeAmount.seconds(DaemonLimits.streamEndSeconds)
 
     package init() {}
+
+    /// Lets the kernel end the connection when the client's machine has taken no byte for as long as heartbeats are left unread:
+    /// they fit into the kernel's buffer, and a machine that has gone closes nothing.
+    package func limitSilence(of channel: any Channel) {
+        let time = heartbeat.nanoseconds / 1_000_000 * Int64(heartbeatsInVain)
+        let option = NIOBSDSocket.Option(rawValue: CInt(TCP_USER_TIMEOUT))
+        channel.setOption(.tcpOption(option), value: SocketOptionValue(clamping: time)).whenFailure { _ in
+            // The connection has ended meanwhile.
+        }
+    }
 }
 
 extension Problem {

@@ -221,6 +221,13 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
         if let upgrade = event as? WebSocketUpgrade { return self.upgrade(upgrade, promise, context) }
+        if event is Exchange.Listening {
+            promise?.succeed()
+            guard ending == .notYet, exchange?.answer == .notYet else { return }
+            exchange?.isStream = true
+            if inputIsClosed { context.close(promise: nil) }
+            return
+        }
         guard event is AwaitedBody.Wanted else {
             return context.triggerUserOutboundEvent(event, promise: promise)
         }

@@ -9,6 +9,9 @@ struct Exchange {
         case ended
     }
 
+    /// Tells the connection that the answer waits for an event, for as long as the client listens.
+    struct Listening: Sendable {}
+
     /// Whether the answer has no body.
     let isHead: Bool
     /// Whether the client understands chunks.
@@ -31,7 +34,7 @@ struct Exchange {
     var held = 0
     var sender: BodyShares.Sender
     var answer = Answer.notYet
-    /// Whether the answer continues for as long as the client listens: it ends when the client closes its side.
+    /// Whether the answer begins or continues for as long as the client listens: it ends when the client closes its side.
     var isStream = false
     /// Whether the connection is a WebSocket from the answer on.
     var isUpgraded = false
