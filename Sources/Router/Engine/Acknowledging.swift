@@ -26,11 +26,26 @@ struct Acknowledging {
             return plan.refuse(.unknownDelivery(id))
         }
         plan.reply = .acknowledged
-        guard word.isTaken, !delivery.isEnding else { return }
-        let attempt = FinishedAttempt(
-            sequence: stored.sequence, number: delivery.machine.progress.attempts, session: word.session.session,
-            url: "", startedAt: plan.time, result: .acknowledged, answer: word.answer)
-        if word.answer != nil { _ = scenes?.hear(attempt, in: &plan) }
-        plan.settle(stored.sequence, as: .delivered)
+        guard !delivery.isEnding else { return }
+        switch word.meaning {
+        case .taken(let answer):
+            let attempt = FinishedAttempt(
+                sequence: stored.sequence, number: delivery.machine.progress.attempts, session: word.session.session,
+                url: "", startedAt: plan.time, result: .acknowledged, answer: answer)
+            if answer != nil { _ = scenes?.hear(attempt, in: &plan) }
+            plan.settle(stored.sequence, as: .delivered)
+        case .refused(let seconds): if let seconds { postpone(delivery, bySeconds: seconds, in: &plan) }
+        }
+    }
+
+    /// The next attempt is not made before the time that the receiver names.
+    private func postpone(_ delivery: QueuedDelivery, bySeconds seconds: Int, in plan: inout PlanDraft) {
+        guard delivery.machine.isWaiting, delivery.notification.recall == nil else { return }
+        let wait = Int64(RetryPolicy.gateWait(asked: seconds)) * 1000
+        let time = plan.time.advanced(byMilliseconds: wait)
+        var progress = delivery.machine.progress
+        guard progress.notBefore.map({ $0 < time }) ?? true else { return }
+        progress.notBefore = time
+        plan.changes.append(.reschedule(delivery.notification.sequence, progress: progress))
     }
 }

@@ -367,19 +367,22 @@ package struct FinishedAttempt: Sendable {
 
 /// A receiver's late or repeated word on a delivery.
 package struct Acknowledgement: Sendable {
+    package enum Meaning: Sendable {
+        case taken(ReceiverAnswer?)
+        /// Not now. The failure of its attempt is known, so that only the time counts, if there is one.
+        case refused(retryAfterSeconds: Int?)
+    }
+
     package var session: SessionKey
     package var notification: NotificationID
-    /// Whether the receiver has taken it; otherwise nothing is changed, and the reply tells whether it is known.
-    package var isTaken: Bool
-    package var answer: ReceiverAnswer?
+    package var meaning: Meaning
 
-    package init(
-        session: SessionKey, notification: NotificationID, isTaken: Bool = true, answer: ReceiverAnswer? = nil
-    ) {
+    package var isTaken: Bool { if case .taken = meaning { true } else { false } }
+
+    package init(session: SessionKey, notification: NotificationID, _ meaning: Meaning = .taken(nil)) {
         self.session = session
         self.notification = notification
-        self.isTaken = isTaken
-        self.answer = answer
+        self.meaning = meaning
     }
 }
 

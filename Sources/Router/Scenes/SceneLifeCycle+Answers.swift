@@ -34,12 +34,17 @@ extension SceneLifeCycle {
         // A reset of its gate wipes the session: an answer in the same transaction is one of the person who has gone.
         if application.gates.onboarding != nil { plan.reads.append(.gate(GateKey(of: known))) }
         var session = known
-        if isConnecting { session.connect(by: attempt) }
         var moved: ActivationState?
+        if isConnecting {
+            session.connect(by: attempt)
+            // A receiver that is connected to its stream is a scene that is connected.
+            let isReached = tenant.endpoint(of: session)?.isStream == true
+            if isReached, session.isToldToConnect(by: attempt) { moved = .background }
+        }
         if let patch {
             do {
                 session = try patched(session, by: patch, at: plan.time, passes: true)
-                moved = patch.activationState
+                moved = patch.activationState ?? moved
             } catch {
                 fault = error.answerFault
             }
@@ -108,6 +113,11 @@ extension SceneSession {
             connection.nextConnect == number
         else { return }
         connection = SceneConnection(epoch: number.epoch, lastEvent: number.sequence, isTold: true)
+    }
+
+    /// Whether it is not connected, and was told to connect by this attempt, or under the same number by another one.
+    fileprivate func isToldToConnect(by attempt: FinishedAttempt) -> Bool {
+        activationState == .unattached && connection.isTold && connection.nextConnect == attempt.connects
     }
 }
 

@@ -2,7 +2,7 @@ import Logging
 import Router
 import RouterPlugin
 
-/// Logs one line when a session's endpoint begins to fail, and one when it accepts webhooks again; and one a minute
+/// Logs one line when a session's endpoint begins to fail, and one when it accepts deliveries again; and one a minute
 /// while this machine lacks the sockets, threads or memory to send.
 struct EndpointReports {
     let logger: Logger
@@ -30,7 +30,7 @@ struct EndpointReports {
         case .notSent, .notWritten, .payloadMissing, .formatFailed: break
         case .success:
             guard failing.remove(session) != nil else { return }
-            logger.notice("endpoint takes webhooks again", metadata: ["session": "\(session)"])
+            logger.notice("endpoint takes deliveries again", metadata: ["session": "\(session)"])
         default:
             guard failing.insert(session).inserted else { return }
             logger.notice(

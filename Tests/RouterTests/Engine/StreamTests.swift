@@ -265,6 +265,61 @@ struct StreamTests {
         #expect(try bench.start().isEmpty)
     }
 
+    @Test(
+        "A late refusal with a time postpones the next attempt, and never brings it forward", arguments: [nil, 1, 60])
+    func lateRefusal(seconds: Int?) throws {
+        var bench = try bench(schedule: [5])
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        try bench.finish(attempt, .failure(.timedOut))
+        let planned = try #require(bench.engine.planner.delivery(1)?.machine.progress)
+        let word = Acknowledgement(
+            session: Self.A, notification: attempt.notification.id, .refused(retryAfterSeconds: seconds))
+        #expect(isAcknowledged(try bench.run(.acknowledge(word))))
+        var expected = planned
+        if seconds == 60 { expected.notBefore = .second(60) }
+        #expect(bench.engine.planner.delivery(1)?.machine.progress == expected)
+        try bench.advance(to: .second(59))
+        #expect(try bench.start().count == (seconds == 60 ? 0 : 1))
+        try bench.advance(to: .second(60))
+        #expect(try bench.start().count == (seconds == 60 ? 1 : 0))
+    }
+
+    @Test("A late refusal of a strange, a recalled or a settled delivery changes nothing")
+    func lateRefusalInVain() throws {
+        var bench = try bench(schedule: [5])
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        let id = attempt.notification.id
+        let word = Acknowledgement(session: Self.A, notification: id, .refused(retryAfterSeconds: 60))
+        #expect(try bench.plan(.acknowledge(word)).changes.isEmpty, "its attempt is under way")
+        try bench.finish(attempt, .failure(.timedOut))
+        let stranger = Acknowledgement(session: .gallery("B"), notification: id, .refused(retryAfterSeconds: 60))
+        #expect(try bench.plan(.acknowledge(stranger)).reply.refusal != nil)
+        try bench.run(.acknowledge(Acknowledgement(session: Self.A, notification: id)))
+        #expect(try bench.plan(.acknowledge(word)).changes.isEmpty)
+    }
+
+    @Test("A disconnected session is connected again by the acknowledgement of its scene.willConnect")
+    func disconnects() throws {
+        var bench = try bench(lifeCycleEvents: true)
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.run(.disconnectSession(Self.A))
+        #expect(bench.session("A")?.activationState == .unattached)
+        var kinds: [String] = []
+        for _ in 0..<2 {
+            try bench.accept()
+            while let attempt = try bench.start().first {
+                kinds.append(attempt.kind)
+                try bench.finish(attempt, .acknowledged)
+            }
+        }
+        #expect(kinds == ["scene.didDisconnect", "scene.willConnect", "scene.notification"])
+        #expect(bench.session("A")?.activationState == .background)
+    }
+
     // MARK: Slots
 
     /// Galleries with sessions that are reached by streams, and one that has a URL.

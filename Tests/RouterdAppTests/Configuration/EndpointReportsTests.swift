@@ -26,7 +26,7 @@ struct EndpointReportsTests {
 
     @Test func eachTurnIsALine() {
         let fails = "notice endpoint fails; its deliveries wait or move on "
-        let takes = "notice endpoint takes webhooks again "
+        let takes = "notice endpoint takes deliveries again "
         #expect(
             lines([(0, .timedOut), (1, .connectFailed), (2, nil), (3, nil), (4, .timedOut)]).map(String.init)
                 == [fails, takes, fails])

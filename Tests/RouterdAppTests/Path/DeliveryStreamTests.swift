@@ -105,6 +105,16 @@ struct DeliveryStreamTests {
         }
     }
 
+    @Test func acknowledgementsNameWhatIsUnknown() async throws {
+        try await withStream { daemon, _ in
+            let path = "/v1/applications/com.example.Nowhere/sessions/A/deliveries/dlv_01KAXY00000000000000000000"
+            for word in ["ack", "nack"] {
+                let answer = try await daemon.call(.post, "\(path)/\(word)")
+                #expect(answer.status == 404 && answer["code"] == "unknown-application")
+            }
+        }
+    }
+
     /// The kernel's buffer takes heartbeats of a client whose machine is gone.
     @Test func theKernelEndsConnectionsToMachinesThatAreGone() async throws {
         try await withStream { _, port in

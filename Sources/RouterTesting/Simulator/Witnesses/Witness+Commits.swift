@@ -208,9 +208,13 @@ extension Witness {
         guard var entry = unsettledEntry(sequence, "it is rescheduled") else { return }
         guard entry.underWay != nil else {
             // Rescheduled without an attempt: a client has ended the wait, and nothing else changes. Or a scene
-            // connects, and the delegate is tried once more than its schedule allows.
+            // connects, and the delegate is tried once more than its schedule allows. Or its receiver has refused it after
+            // its time was over, and has named a later time.
             var isResumed = entry.lane.map(resumed.contains) ?? false
-            entry.progress.notBefore = nil
+            if let time = progress.notBefore {
+                isResumed = postponed.contains(sequence) && entry.progress.notBefore.map { $0 < time } ?? true
+            }
+            entry.progress.notBefore = progress.notBefore
             if entry.lane?.session.isDelegate == true, progress.failures == entry.progress.failures - 1 {
                 isResumed = true
                 entry.progress.failures -= 1

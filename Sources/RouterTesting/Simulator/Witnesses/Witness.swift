@@ -41,6 +41,8 @@ struct Witness {
     var exhausted: [NotificationSequence: Bool] = [:]
     /// Lanes that clients have resumed.
     var resumed: Set<SessionKey> = []
+    /// Deliveries that receivers have refused after the time of the attempt, with a time for the next one.
+    var postponed: Set<NotificationSequence> = []
     /// Notifications that clients have recalled.
     var calledBack: Set<NotificationID> = []
     /// Replays as last committed.

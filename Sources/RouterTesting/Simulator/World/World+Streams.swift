@@ -239,7 +239,9 @@ extension World {
         case 13, 14:
             let seconds = [nil, 0, 1, 30, 600].randomElement(using: &crowd) ?? nil
             plan(.refuse(own, seconds: seconds), by: message, at: soon)
-        case 15: plan(.refuse(own, seconds: nil), by: message, at: late)
+        case 15:
+            let seconds = [nil, 0, 1, 30, 600].randomElement(using: &crowd) ?? nil
+            plan(.refuse(own, seconds: seconds), by: message, at: late)
         case 16, 17:
             speakForAnother(of: message, at: soon)
             if chance(500) { plan(.take(own), by: message, at: late) }
@@ -297,7 +299,11 @@ extension World {
             witness.ended(pending.sequence)
             ask(.attemptFinished(finished(pending, .response(response), answer: answer)), name)
         } else {
-            let late = Acknowledgement(session: key, notification: delivery.id, isTaken: isTaken, answer: answer)
+            let seconds = response.retryAfterSeconds
+            if seconds != nil { witness.postponed.insert(delivery.sequence) }
+            let late = Acknowledgement(
+                session: key, notification: delivery.id,
+                isTaken ? .taken(answer) : .refused(retryAfterSeconds: seconds))
             ask(.acknowledge(late), "\(name), and no attempt is under way")
         }
         words[lastTicket] = word

@@ -166,7 +166,7 @@ extension API {
             return
         }
         let answer = AnswerReader.read(TransferResult(outcome: .response(response)), to: nil)
-        try await settleLate(id, of: key, isTaken: true, answer)
+        try await settleLate(id, of: key, .taken(answer))
     }
 
     /// A receiver cannot take a delivery now.
@@ -188,19 +188,27 @@ extension API {
         if let reply = await host.streams.settle(id, of: key, with: response) {
             if case .refused(let refusal) = reply { throw Problem(refusal) }
         } else {
-            try await settleLate(id, of: key, isTaken: false, nil)
+            try await settleLate(id, of: key, .refused(retryAfterSeconds: refusal.retryAfterSeconds))
         }
     }
 
     private func settleLate(
-        _ id: String, of key: SessionKey, isTaken: Bool, _ answer: ReceiverAnswer?
+        _ id: String, of key: SessionKey, _ meaning: Acknowledgement.Meaning
     ) async throws(Problem) {
         guard let notification = Identity.notification(ofDelivery: id) else {
             throw Problem(.unknownDelivery(id))
         }
-        let word = Acknowledgement(session: key, notification: notification, isTaken: isTaken, answer: answer)
-        guard case .acknowledged = try await submit(.acknowledge(word)) else { throw Problem.unexpectedReply }
-        guard isTaken else { return }
+        let word = Acknowledgement(session: key, notification: notification, meaning)
+        do throws(Problem) {
+            guard case .acknowledged = try await submit(.acknowledge(word)) else { throw Problem.unexpectedReply }
+        } catch {
+            guard error.code == "unknown-delivery" else { throw error }
+            let absence = await host.read { engine in
+                engine.tenants[key.application] == nil ? engine.absence(of: key.application) : nil
+            }
+            throw absence.map { Problem($0) } ?? error
+        }
+        guard word.isTaken else { return }
         // An attempt may be on its way to the connection. It has been handed over before the engine settled the delivery.
         await host.sender.handedOver()
         host.streams.forget(id, of: key)
