@@ -54,7 +54,8 @@ struct plugin_child_spaces plugin_child_separate(bool network) {
 }
 
 static bool limit(int resource, uint64_t value) {
-    struct rlimit limits = {.rlim_cur = value, .rlim_max = value};
+    // The signal of the limit on processor time says why the process ends; a second later no process can ignore it.
+    struct rlimit limits = {.rlim_cur = value, .rlim_max = value + (resource == RLIMIT_CPU)};
     if (setrlimit(resource, &limits) == 0) return true;
     // A limit that is already lower stays.
     return getrlimit(resource, &limits) == 0 && limits.rlim_max <= value;

@@ -271,7 +271,11 @@ struct ProcessRuleTests {
             let stored = try await daemon.notification(answer.id)
             let vetoes = stored["decision", "vetoes"].asArray ?? []
             #expect(vetoes.first?["rule"] == .string(Self.plugin))
-            #expect(try await Self.listed(daemon)["state"] == "quarantined")
+            // A question in quarantine does not hide the cause.
+            _ = try await daemon.post(about: "photo/2")
+            let listed = try await Self.listed(daemon)
+            #expect(listed["state"] == "quarantined" && listed["calls"] == 1)
+            #expect(listed["lastFault"]?["fault"] == "ended" && listed["lastFault"]?["cause"] == "signal 6")
             let enabled = try await daemon.call(.post, "/v1/plugins/\(Self.plugin)/enable")
             #expect(enabled.status == 200 && enabled["state"] != "quarantined")
             #expect(try await daemon.call(.post, "/v1/plugins/com.example.none/enable").status == 404)

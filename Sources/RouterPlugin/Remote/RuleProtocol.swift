@@ -92,6 +92,7 @@ package enum RuleProtocol {
             guard message["protocol"] != nil else { throw .wrongProtocol }
             guard message["kind"] != nil else { throw .wrongPlugin }
             try check(message, from: plugin)
+            try expect(message, only: ["type", "protocol", "kind", "plugin", "version"])
             guard let version = message["version"]?.asString, (1...64).contains(version.utf8.count),
                 version.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
             else { throw .malformed }
@@ -99,6 +100,7 @@ package enum RuleProtocol {
         case "verdicts":
             // A server has no other message in which it could say who it is.
             try check(message, from: plugin)
+            try expect(message, only: ["type", "protocol", "kind", "plugin", "id", "verdicts"])
             guard let id = message["id"]?.asInt64, let list = message["verdicts"]?.asArray, list.count <= 4 * candidates
             else { throw .malformed }
             var verdicts: [SessionID: RoutingVerdict] = [:]
@@ -120,8 +122,16 @@ package enum RuleProtocol {
         if let name = message["plugin"], name.asString != plugin.text { throw .wrongPlugin }
     }
 
+    /// Refuses a member that the protocol does not have: most often it is a misspelt one.
+    private static func expect(_ value: JSONValue, only names: [String]) throws(RuleFault) {
+        for member in value.asObject?.members ?? [] where !names.contains(where: { $0.isSame(as: member.key) }) {
+            throw .malformed
+        }
+    }
+
     private static func verdict(_ entry: JSONValue, _ time: (String) -> Timestamp?) throws(RuleFault) -> RoutingVerdict
     {
+        try expect(entry, only: ["session", "verdict", "reason", "to", "until"])
         let kind = entry["verdict"]?.asString
         if kind == "accept" { return .accept }
         guard let reason = entry["reason"]?.asString, isReason(reason) else { throw .malformed }

@@ -1,5 +1,6 @@
 import DequeModule
 import Dispatch
+package import Logging
 package import Router
 package import RouterPlugin
 
@@ -9,6 +10,7 @@ package actor CallOutRule: RuleTransport {
     private let settings: CallOutSettings
     private let transport: any Transport
     private let clock: SteadyClock
+    private let logger: Logger
     nonisolated let executor = QueueExecutor(label: "routerd.plugin")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     private var health: CallOutHealth
@@ -31,9 +33,10 @@ package actor CallOutRule: RuleTransport {
     }
 
     package init(
-        _ rule: RemoteRule, _ settings: CallOutSettings, transport: any Transport, clock: SteadyClock
+        _ rule: RemoteRule, _ settings: CallOutSettings, transport: any Transport, clock: SteadyClock,
+        logger: Logger = Logger(label: "routerd.plugin") { _ in SwiftLogNoOpLogHandler() }
     ) {
-        (self.rule, self.settings, self.transport, self.clock) = (rule, settings, transport, clock)
+        (self.rule, self.settings, self.transport, self.clock, self.logger) = (rule, settings, transport, clock, logger)
         health = CallOutHealth(quarantineAfter: rule.quarantineAfter)
         figures.cacheHits = settings.cacheBy.isEmpty ? nil : 0
     }
@@ -62,9 +65,21 @@ package actor CallOutRule: RuleTransport {
 
     package func start() {}
 
+    /// Asks about no candidate: a server that understands the question has nothing to say.
+    package func prepare() async -> RuleFailure? {
+        let application = rule.applications?.min() ?? ApplicationID(unchecked: "com.example.App")
+        let view = NotificationView(
+            application: application, device: nil, contentID: nil, priority: .normal, payload: Array("{}".utf8))
+        let answer = await withCheckedContinuation { continuation in
+            ask(view, [], at: clock.now) { continuation.resume(returning: $0) }
+        }
+        guard case .fault(let fault) = answer else { return nil }
+        return figures.lastFault?.0 ?? RuleFailure(fault)
+    }
+
     package func stop() {
         isStopped = true
-        while let call = waiting.popFirst() { refuse(call, .ended) }
+        while let call = waiting.popFirst() { refuse(call, RuleFailure(.ended)) }
     }
 
     private func begin(
@@ -80,23 +95,29 @@ package actor CallOutRule: RuleTransport {
         let call = Call(
             notification: notification, candidates: candidates, now: now, asked: time, key: key, began: .now,
             completion: completion)
-        if isStopped { return refuse(call, .ended) }
+        if isStopped { return refuse(call, RuleFailure(.ended)) }
         if let refusal = health.refusal(at: time) { return refuse(call, refusal) }
         if underWay < DaemonLimits.callOutsUnderWay { return send(call) }
-        guard waiting.count < DaemonLimits.callOutsWaiting else { return refuse(call, .overloaded) }
+        guard waiting.count < DaemonLimits.callOutsWaiting else { return refuse(call, RuleFailure(.overloaded)) }
         waiting.append(call)
     }
 
-    private func refuse(_ call: Call, _ fault: RuleFault) {
-        figures.count(fault, at: clock.now)
-        call.completion(.fault(fault))
+    private func refuse(_ call: Call, _ failure: RuleFailure) {
+        figures.count(failure, at: clock.now)
+        call.completion(.fault(failure.fault))
+    }
+
+    /// The server is left alone for an earlier fault, which stays the last one.
+    private func refuse(_ call: Call, _ refusal: RuleFault) {
+        figures.count(refusal)
+        call.completion(.fault(refusal))
     }
 
     /// Sends a question. The time limit counts from the question on: one that waits as long is late, and those before it have
     /// ended by then.
     private func send(_ call: Call) {
         let left = Int64(rule.timeoutMilliseconds) - (clock.now.milliseconds - call.asked.milliseconds)
-        guard left > 0 else { return refuse(call, .late) }
+        guard left > 0 else { return refuse(call, RuleFailure(.late)) }
         if let refusal = health.admit(at: clock.now) { return refuse(call, refusal) }
         lastCall += 1
         figures.calls += 1
@@ -125,8 +146,8 @@ package actor CallOutRule: RuleTransport {
 
     private func finish(_ call: Call, _ number: Int64, _ result: TransferResult) -> RuleAnswer {
         let now = clock.now
-        do throws(RuleFault) {
-            let answer = try read(result, number).covering(call.candidates)
+        do throws(RuleFailure) {
+            let answer = try read(result, number, of: call)
             health.answered()
             if let key = call.key {
                 cache.keep(
@@ -135,21 +156,41 @@ package actor CallOutRule: RuleTransport {
             return .verdicts(answer)
         } catch {
             figures.count(error, at: now)
+            let faults = health.consecutiveFaults
             health.failed(askedAt: call.asked, at: now)
-            if health.isQuarantined, figures.quarantinedAt == nil { figures.quarantinedAt = now }
-            return .fault(error)
+            // The first fault after a good answer has a line, and not each question that fails with it.
+            if faults == 0 { tell("a plugin's server has failed", error, at: .info) }
+            if health.isQuarantined, figures.quarantinedAt == nil {
+                figures.quarantinedAt = now
+                tell("a plugin is out of use after too many faults", error, at: .warning)
+            }
+            return .fault(error.fault)
         }
     }
 
-    private func read(_ result: TransferResult, _ call: Int64) throws(RuleFault) -> [SessionID: RoutingVerdict] {
+    private func tell(_ sentence: Logger.Message, _ failure: RuleFailure, at level: Logger.Level) {
+        logger.log(level: level, sentence, metadata: ["plugin": "\(rule.id)", "fault": "\(failure)"])
+    }
+
+    private func read(
+        _ result: TransferResult, _ number: Int64, of call: Call
+    ) throws(RuleFailure) -> [SessionID: RoutingVerdict] {
         switch result.outcome {
-        case .failure(let failure): throw failure.hasRunOutOfTime ? .late : .unreachable
+        case .failure(let failure):
+            if failure.hasRunOutOfTime { throw RuleFailure(.late) }
+            throw RuleFailure(.unreachable, because: "\(failure.kind.rawValue): \(failure.message)")
         case .response(let response):
-            guard response.status == 200 else { throw .unreachable }
-            guard !response.bodyTruncated else { throw .tooLarge }
-            let message = try RuleProtocol.read(response.body, from: rule.id, time: { Timestamp(rfc3339: $0) })
-            guard case .verdicts(call, let verdicts) = message else { throw .malformed }
-            return verdicts
+            guard response.status == 200 else {
+                throw RuleFailure(.unreachable, because: "status \(response.status)")
+            }
+            guard !response.bodyTruncated else { throw RuleFailure(.tooLarge) }
+            do throws(RuleFault) {
+                let message = try RuleProtocol.read(response.body, from: rule.id, time: { Timestamp(rfc3339: $0) })
+                guard case .verdicts(number, let verdicts) = message else { throw .malformed }
+                return try verdicts.covering(call.candidates, askedAt: call.now)
+            } catch {
+                throw RuleFailure(error)
+            }
         }
     }
 }

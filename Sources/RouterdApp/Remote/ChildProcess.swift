@@ -8,7 +8,8 @@ final class ChildProcess {
     enum Event {
         case bytes([UInt8])
         case log([UInt8])
-        case ended
+        /// The status is 128 and the signal for a process that a signal has ended.
+        case ended(status: UInt8)
     }
 
     /// The program and arguments that become the supervisor.
@@ -79,10 +80,10 @@ final class ChildProcess {
         (input, lifeline) = (ours[0], ours[3])
         output = PipeReader(ours[1], theirs[1], on: queue) { events(.bytes($0)) }
         errors = PipeReader(ours[2], theirs[2], on: queue, isPausing: true) { events(.log($0)) }
-        ending = PipeReader(ended.read, ended.write, on: queue) { [output, errors] _ in
+        ending = PipeReader(ended.read, ended.write, on: queue) { [output, errors] status in
             output.finish()
             errors.finish()
-            events(.ended)
+            events(.ended(status: status.first ?? 0))
         }
         room = DispatchSource.makeWriteSource(fileDescriptor: input, queue: queue)
         room.setEventHandler { [weak self] in self?.flush() }
@@ -95,9 +96,17 @@ final class ChildProcess {
         DispatchQueue(label: "routerd.plugin.end").async {
             var status: Int32 = 0
             while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-            _ = write(told, [0], 1)
+            let signal = status & 0x7F
+            _ = write(told, [UInt8(truncatingIfNeeded: signal == 0 ? status >> 8 : 128 + signal)], 1)
             close(told)
         }
+    }
+
+    /// The end of a process in words.
+    static func cause(ofStatus status: UInt8) -> String {
+        guard status > 128 else { return "exit status \(status)" }
+        let signal = Int32(status) - 128
+        return signal == SIGXCPU ? "the limit processorSeconds" : "signal \(signal)"
     }
 
     /// Sends bytes when those before them have been sent.

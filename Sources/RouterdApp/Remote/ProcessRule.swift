@@ -14,6 +14,7 @@ package actor ProcessRule: RuleTransport {
         var candidates: [Candidate]
         var began: ContinuousClock.Instant
         var verdicts: [SessionID: RoutingVerdict]?
+        var isSent = false
         var completion: @Sendable (RuleAnswer) -> Void
 
         func message(_ id: Int64) -> [UInt8] {
@@ -26,7 +27,12 @@ package actor ProcessRule: RuleTransport {
         var reader = FrameReader(limit: RuleProtocol.answerBytes)
         var log: [UInt8] = []
         var linesLeft = DaemonLimits.pluginLogLines
+        /// The reason of the supervisor for the end of the process.
+        var reason: String?
     }
+
+    /// The beginnings of lines by which the supervisor tells why a process ends.
+    private static let reasons = ["the plugin is ended: ", "the plugin cannot be started: "]
 
     private let rule: RemoteRule
     private let launch: ChildProcess.Launch
@@ -37,6 +43,10 @@ package actor ProcessRule: RuleTransport {
     private var calls: [Int64: Call] = [:]
     private var lastCall: Int64 = 0
     private var figures = RemoteRuleStatus(rung: "process", state: "idle")
+    /// The causes of faults that the pool has not answered yet.
+    private var causes: [WorkerPool.Worker: String] = [:]
+    /// Wait for the first process that is ready, or for its fault.
+    private var preparing: [CheckedContinuation<RuleFailure?, Never>] = []
     private let alarm = Alarm()
 
     /// - Parameters:
@@ -111,12 +121,31 @@ package actor ProcessRule: RuleTransport {
 
     package func start() { perform(pool.start(at: clock.now)) }
 
-    package func stop() { perform(pool.stop()) }
+    package func prepare() async -> RuleFailure? {
+        await withCheckedContinuation { continuation in
+            preparing.append(continuation)
+            perform(pool.start(at: clock.now))
+        }
+    }
+
+    private func prepared(_ failure: RuleFailure?) {
+        for continuation in preparing { continuation.resume(returning: failure) }
+        preparing = []
+    }
+
+    package func stop() {
+        perform(pool.stop())
+        prepared(RuleFailure(.ended))
+    }
 
     private func begin(
         _ notification: NotificationView, _ candidates: [Candidate], _ now: Timestamp,
         _ completion: @escaping @Sendable (RuleAnswer) -> Void
     ) {
+        if pool.isQuarantined {
+            figures.count(.quarantined)
+            return completion(.fault(.quarantined))
+        }
         lastCall += 1
         figures.calls += 1
         calls[lastCall] = Call(
@@ -130,10 +159,12 @@ package actor ProcessRule: RuleTransport {
             case .start(let worker): start(worker)
             case .kill(let worker, let fault):
                 running.removeValue(forKey: worker)?.child.end()
-                if let fault { note(fault) }
+                let cause = causes.removeValue(forKey: worker)
+                if let fault { note(RuleFailure(fault, because: cause)) }
             case .send(let question, let worker):
                 // Made only now: many questions may wait, and their payloads are shared with the commands that ask.
                 if let call = calls[question] { running[worker]?.child.send(call.message(question)) }
+                calls[question]?.isSent = true
             case .answer(let question, let fault): answer(question, fault)
             case .quarantine(let fault):
                 figures.quarantinedAt = clock.now
@@ -155,12 +186,15 @@ package actor ProcessRule: RuleTransport {
         figures.times.add(call.began.duration(to: .now))
         if let fault {
             switch fault {
-            case .late, .overloaded, .quarantined: figures.count(fault, at: clock.now)
+            case .late where call.isSent || pool.consecutiveFaults == 0, .overloaded:
+                figures.count(RuleFailure(fault), at: clock.now)
+            // No process was there to be asked: its own fault is the cause.
+            case .late, .quarantined: figures.count(fault)
             default: break
             }
             call.completion(.fault(fault))
         } else {
-            call.completion(.verdicts((call.verdicts ?? [:]).covering(call.candidates)))
+            call.completion(.verdicts(call.verdicts ?? [:]))
         }
     }
 
@@ -168,7 +202,7 @@ package actor ProcessRule: RuleTransport {
         let child = ChildProcess(launch, on: executor.queue) { [weak self] event in
             self?.assumeIsolated { $0.happened(event, to: worker) }
         }
-        guard let child else { return failed(.unready, worker) }
+        guard let child else { return failed(.unready, worker, because: "the system starts no process") }
         running[worker] = Running(child: child)
         child.send(RuleProtocol.framed(RuleProtocol.hello(rule)))
     }
@@ -176,7 +210,8 @@ package actor ProcessRule: RuleTransport {
     private func happened(_ event: ChildProcess.Event, to worker: WorkerPool.Worker) {
         guard running[worker] != nil else { return }
         switch event {
-        case .ended: failed(.ended, worker)
+        case .ended(let status):
+            failed(.ended, worker, because: running[worker]?.reason ?? ChildProcess.cause(ofStatus: status))
         case .log(let bytes): log(bytes, of: worker)
         case .bytes(let bytes):
             do throws(RuleFault) {
@@ -193,22 +228,26 @@ package actor ProcessRule: RuleTransport {
         case .ready(let version):
             figures.version = version
             perform(pool.ready(worker, at: clock.now))
-        case .verdicts(let id, let verdicts):
+            prepared(nil)
+        case .verdicts(let id, var verdicts):
+            if let call = calls[id] { verdicts = try verdicts.covering(call.candidates, askedAt: call.now) }
             let actions = pool.answered(id, by: worker, at: clock.now)
             if actions.contains(.answer(question: id, nil)) { calls[id]?.verdicts = verdicts }
             perform(actions)
         }
     }
 
-    private func failed(_ fault: RuleFault, _ worker: WorkerPool.Worker) {
+    private func failed(_ fault: RuleFault, _ worker: WorkerPool.Worker, because cause: String? = nil) {
         if running[worker]?.log.isEmpty == false { log([UInt8(ascii: "\n")], of: worker) }
+        causes[worker] = cause
         perform(pool.fault(fault, of: worker, at: clock.now))
     }
 
     /// A process was ended for a fault. Late answers are counted by question.
-    private func note(_ fault: RuleFault) {
-        if fault != .late { figures.count(fault, at: clock.now) }
-        logger.info("a plugin's process has failed", metadata: ["plugin": "\(rule.id)", "fault": "\(fault.rawValue)"])
+    private func note(_ failure: RuleFailure) {
+        if failure.fault != .late { figures.count(failure, at: clock.now) }
+        logger.info("a plugin's process has failed", metadata: ["plugin": "\(rule.id)", "fault": "\(failure)"])
+        prepared(failure)
     }
 
     /// Lines of standard error, a bounded number for each process.
@@ -219,6 +258,9 @@ package actor ProcessRule: RuleTransport {
             let line = String(decoding: state.log[..<end].prefix(DaemonLimits.pluginLogBytes), as: UTF8.self)
             state.log.removeSubrange(...end)
             state.linesLeft -= 1
+            for beginning in Self.reasons where line.hasPrefix(beginning) {
+                state.reason = String(line.dropFirst(beginning.count))
+            }
             logger.info("a plugin says", metadata: ["plugin": "\(rule.id)", "line": "\(line)"])
         }
         if state.log.count > DaemonLimits.pluginLogBytes { state.log.removeAll() }

@@ -13,8 +13,32 @@ package protocol RuleTransport: Sendable {
     func enable() async
     /// Begins to be of use before the first question.
     func start() async
+    /// Begins, and returns when the rule can answer: nil, or the reason why it cannot.
+    func prepare() async -> RuleFailure?
     /// Ends what runs; later questions are answered by a fault.
     func stop() async
+}
+
+extension RuleTransport {
+    package func prepare() async -> RuleFailure? {
+        await start()
+        return nil
+    }
+}
+
+/// A fault with its cause, as far as that is known, such as `exit status 1` or `status 503`.
+package struct RuleFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    private static let causeBytes = 200
+
+    package let fault: RuleFault
+    package let cause: String?
+
+    package init(_ fault: RuleFault, because cause: String? = nil) {
+        self.fault = fault
+        self.cause = cause.map { String(decoding: $0.utf8.prefix(Self.causeBytes), as: UTF8.self) }
+    }
+
+    package var description: String { cause.map { "\(fault.rawValue): \($0)" } ?? fault.rawValue }
 }
 
 /// The state and the figures of a remote rule.
@@ -25,7 +49,7 @@ package struct RemoteRuleStatus: Sendable {
     package var workers: [String] = []
     package var calls = 0
     package var faults: [RuleFault: Int] = [:]
-    package var lastFault: (RuleFault, at: Timestamp)?
+    package var lastFault: (RuleFailure, at: Timestamp)?
     package var quarantinedAt: Timestamp?
     package var cacheHits: Int?
     package var times = RecentTimes()
@@ -35,15 +59,28 @@ package struct RemoteRuleStatus: Sendable {
         self.state = state
     }
 
-    mutating func count(_ fault: RuleFault, at now: Timestamp) {
-        faults[fault, default: 0] += 1
-        lastFault = (fault, now)
+    mutating func count(_ failure: RuleFailure, at now: Timestamp) {
+        count(failure.fault)
+        lastFault = (failure, now)
     }
+
+    /// Counts a missing answer that follows from the last fault, which stays the last one.
+    mutating func count(_ fault: RuleFault) { faults[fault, default: 0] += 1 }
 }
 
 extension [SessionID: RoutingVerdict] {
-    /// The verdicts on the candidates that were asked about; those that an answer leaves out are accepted.
-    func covering(_ candidates: [Candidate]) -> [SessionID: RoutingVerdict] {
-        candidates.reduce(into: [:]) { $0[$1.session] = self[$1.session] ?? .accept }
+    /// The verdicts on the candidates that were asked about at that time; those that an answer leaves out are accepted.
+    ///
+    /// - Throws: `malformed` if the answer names another session, or a hold that is over already.
+    func covering(_ candidates: [Candidate], askedAt now: Timestamp) throws(RuleFault) -> [SessionID: RoutingVerdict] {
+        var others = self
+        var verdicts: [SessionID: RoutingVerdict] = [:]
+        for candidate in candidates {
+            let verdict = others.removeValue(forKey: candidate.session) ?? .accept
+            if case .hold(let until, _) = verdict, until <= now { throw .malformed }
+            verdicts[candidate.session] = verdict
+        }
+        guard others.isEmpty else { throw .malformed }
+        return verdicts
     }
 }

@@ -39,7 +39,7 @@ struct ListUsedPlugins: AsyncParsableCommand {
         guard !server.json else { return }
         let columns = [
             "id", "rung", "version", "state", "calls", "latency.microsecondsP50", "latency.microsecondsP99",
-            "lastFault.fault", "quarantinedAt",
+            "lastFault.fault", "lastFault.cause", "quarantinedAt",
         ]
         Table(columns, of: plugins, wide: table.wide).show(nothing: "The daemon uses no plugin.")
     }

@@ -158,7 +158,59 @@ struct CallOutRuleTests {
         server.answer { _ in outcome }
         #expect(await answer == .fault(fault))
         let status = await rule.status()
-        #expect(status.faults == [fault: 1] && status.lastFault?.0 == fault)
+        #expect(status.faults == [fault: 1] && status.lastFault?.0.fault == fault)
+    }
+
+    @Test(arguments: [
+        (TransferResult.Outcome.response(ReceivedResponse(status: 503, body: [])), "status 503"),
+        (.failure(TransferFailure(kind: .egressRefused, message: "10.0.0.1")), "egress-refused: 10.0.0.1"),
+    ])
+    func aFaultHasItsCause(outcome: TransferResult.Outcome, cause: String) async {
+        let server = Server()
+        let rule = rule(server, quarantineAfter: 1)
+        async let answer = ask(rule)
+        await server.arrived(1)
+        server.answer { _ in outcome }
+        _ = await answer
+        // A question in quarantine is counted, and hides nothing.
+        #expect(await ask(rule) == .fault(.quarantined))
+        let status = await rule.status()
+        #expect(status.lastFault?.0 == RuleFailure(.unreachable, because: cause))
+        #expect(status.calls == 1 && status.faults == [.unreachable: 1, .quarantined: 1])
+    }
+
+    @Test(arguments: [
+        #"{"session":"t","verdict":"veto","reason":"r"}"#,
+        #"{"session":"s","verdict":"hold","until":"1969-12-31T23:59:59Z","reason":"r"}"#,
+        #"{"session":"s","verdict":"veto","reason":"r","untill":"x"}"#,
+    ])
+    func aVerdictThatMeansNothingIsAFault(verdict: String) async {
+        let server = Server()
+        let rule = rule(server)
+        async let answer = ask(rule)
+        await server.arrived(1)
+        server.answer { question in
+            let body = #"{"type":"verdicts","id":\#(question["id"]?.asInt64 ?? 0),"verdicts":[\#(verdict)]}"#
+            return .response(ReceivedResponse(status: 200, body: Array(body.utf8)))
+        }
+        #expect(await answer == .fault(.malformed))
+    }
+
+    /// The check before a rule is used asks about no candidate.
+    @Test func aServerThatAnswersIsReady() async {
+        let server = Server()
+        let rule = rule(server)
+        async let ready = rule.prepare()
+        await server.arrived(1)
+        server.answer { question in
+            #expect(question["candidates"]?.asArray == [])
+            return Server.verdicts("veto")(question)
+        }
+        #expect(await ready == nil)
+        async let failure = rule.prepare()
+        await server.arrived(1)
+        server.answer { _ in .response(ReceivedResponse(status: 404, body: [])) }
+        #expect(await failure == RuleFailure(.unreachable, because: "status 404"))
     }
 
     @Test func aStoppedRuleAnswersWithAFault() async {

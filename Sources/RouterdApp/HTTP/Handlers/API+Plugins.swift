@@ -68,9 +68,10 @@ extension API {
                 if let count = status.faults[fault] { faults.field(fault.rawValue, count) }
             }
         }
-        if let (fault, time) = status.lastFault {
+        if let (failure, time) = status.lastFault {
             plugin.object("lastFault") { last in
-                last.field("fault", fault.rawValue)
+                last.field("fault", failure.fault.rawValue)
+                last.field("cause", failure.cause)
                 last.field("at", time)
             }
         }

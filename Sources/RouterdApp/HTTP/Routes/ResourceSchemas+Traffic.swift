@@ -293,7 +293,8 @@ extension ResourceSchemas {
                     ["id": .text, "kind": .text, "rung": .text, "state": .text],
                     optional: [
                         "version": .text.orNull, "workers": .list(of: .text), "calls": .count,
-                        "faults": .map(of: .count), "lastFault": .object(["fault": .text, "at": .time]),
+                        "faults": .map(of: .count),
+                        "lastFault": .object(["fault": .text, "cause": .text.orNull, "at": .time]),
                         "quarantinedAt": .time.orNull, "cacheHits": .count.orNull, "latency": .document,
                     ])
             ),
