@@ -149,6 +149,24 @@ extension Chooser {
         return RuleAnswers(byRule)
     }
 
+    /// The answers that a decision keeps, for a comparison of rules: those of the end of a hold, and the verdict of the rule
+    /// that holds the notification or has dropped it.
+    ///
+    /// - Parameters:
+    ///   - heldUntil: The end of the hold; nil if no rule holds the notification.
+    ///   - isDropped: Whether a decision without a session is that of a rule which has dropped the notification.
+    package func recordedAnswers(
+        of decision: Decision, heldUntil: Timestamp?, isDropped: Bool, for bound: SessionID?
+    ) -> RuleAnswers? {
+        guard let kept = keptAnswers(of: decision, isHeld: true, for: bound) else { return nil }
+        guard bound == nil, decision.session == nil, heldUntil != nil || isDropped,
+            let rule = remoteRules.first(where: { decision.reason.hasPrefix("\($0.id): ") })
+        else { return kept }
+        let reason = String(decision.reason.dropFirst("\(rule.id): ".count))
+        let verdict = heldUntil.map { RoutingVerdict.hold(until: $0, reason: reason) } ?? .drop(reason: reason)
+        return kept.replacing(.kept([:], others: verdict), of: rule.id)
+    }
+
     /// The answer that gives a veto of the only receiver again.
     private static func answer(giving veto: Veto) -> RuleAnswer {
         RemoteRule.fault(in: veto.reason).map { .fault($0) }

@@ -20,6 +20,11 @@ package final class RuleAnswers: Sendable {
         }
     }
 
+    /// The answers with another one of a rule.
+    package func replacing(_ answer: RuleAnswer, of rule: PluginID) -> RuleAnswers {
+        RuleAnswers(byRule.merging([rule: answer]) { _, new in new })
+    }
+
     /// The answer of a rule; a rule that was not asked has none.
     package subscript(rule: PluginID) -> RuleAnswer? { byRule[rule] }
 }

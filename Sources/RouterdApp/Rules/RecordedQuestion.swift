@@ -27,21 +27,46 @@ struct RecordedQuestion: Sendable {
 
     var application: ApplicationID { notification.application }
 
+    var sequence: NotificationSequence { notification.sequence }
+
+    /// Whether a remote rule of the rules in use, or of proposed ones, has no recorded answer: it is new, or the decision is
+    /// one of other rules and does not name it.
+    func lacksAnswer(of current: Chooser, or proposed: Chooser? = nil) -> Bool {
+        let decision = notification.decision
+        let isCurrent = decision.rulesVersion == current.ruleSet.version
+        let known = isCurrent ? Set(current.remoteRules.map(\.id)) : []
+        return (current.remoteRules + (proposed?.remoteRules ?? [])).contains { rule in
+            rule.applies(to: application) && !known.contains(rule.id) && !decision.names(rule.id)
+        }
+    }
+
+    /// The notification with what its decision has kept of the answers of remote rules: nothing is asked again.
+    private func view(under chooser: Chooser, heldUntil: Timestamp?) -> NotificationView {
+        let isDropped = notification.state == .deadLettered
+        let answers = chooser.recordedAnswers(
+            of: notification.decision, heldUntil: heldUntil, isDropped: isDropped, for: receiver)
+        return answers.map { NotificationView(view, answers: $0) } ?? view
+    }
+
     /// Both decisions, at the time of the notification; nil if they agree.
+    ///
+    /// - Parameter until: The end of the hold, if a rule holds the notification.
     func difference(
         between current: Chooser, in tenant: Tenant, and proposed: Chooser, in other: Tenant,
-        _ work: inout DecisionWork
+        heldUntil until: Timestamp?, _ work: inout DecisionWork
     ) -> Difference? {
-        let first = current.tryOut(view, only: receiver, in: tenant, &work, at: notification.receivedAt)
-        let second = proposed.tryOut(view, only: receiver, in: other, &work, at: notification.receivedAt)
+        let (before, after) = (view(under: current, heldUntil: until), view(under: proposed, heldUntil: until))
+        let first = current.tryOut(before, only: receiver, in: tenant, &work, at: notification.receivedAt)
+        let second = proposed.tryOut(after, only: receiver, in: other, &work, at: notification.receivedAt)
         guard first.outcome != second.outcome || !first.amendment.hasSameEffect(as: second.amendment) else {
             return nil
         }
         return Difference(notification: notification, current: first, proposed: second)
     }
 
-    static func write(_ differences: [Difference], compared: Int, to body: inout JSONObjectWriter) {
+    static func write(_ differences: [Difference], compared: Int, lacking: Int, to body: inout JSONObjectWriter) {
         body.field("compared", compared)
+        body.field("withoutRemoteAnswers", lacking)
         body.array("differences") { list in
             for difference in differences {
                 list.object { object in
@@ -62,5 +87,12 @@ struct RecordedQuestion: Sendable {
         if case .held(let until) = choice.outcome { object.field("heldUntil", until) }
         object.field("reason", choice.decision.reason)
         ExplanationBody.write(choice.amendment, to: &object)
+    }
+}
+
+extension Decision {
+    /// Whether the rule had a part in the decision that shows.
+    fileprivate func names(_ rule: PluginID) -> Bool {
+        reason.contains("\(rule): ") || vetoes.contains { $0.rule == rule }
     }
 }

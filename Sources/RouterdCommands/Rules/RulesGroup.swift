@@ -98,7 +98,10 @@ struct CompareRules: AsyncParsableCommand {
                 "proposed.session", "proposed.reason",
             ]
             Table(columns, of: differences, wide: table.wide).show(nothing: "No notification would go elsewhere.")
-            Console.print("\(answer["compared"]?.asInt64 ?? 0) compared, \(differences.count) would go elsewhere")
+            let lacking = answer["withoutRemoteAnswers"]?.asInt64 ?? 0
+            Console.print(
+                "\(answer["compared"]?.asInt64 ?? 0) compared, \(differences.count) would go elsewhere"
+                    + (lacking > 0 ? "; \(lacking) compared without an answer of a remote rule" : ""))
         }
         if exitStatus, !differences.isEmpty { throw ExitCode(3) }
     }

@@ -123,6 +123,19 @@ struct RemoteDecisionTests {
         #expect(kept[Self.id] == .kept(["B": .accept], others: .redirect(to: "B", reason: "to the desk")))
     }
 
+    /// A comparison of rules knows the hold and the drop of a remote rule, which are no vetoes.
+    @Test func aComparisonKnowsHoldsAndDrops() throws {
+        let chooser = Chooser(rules: [RemoteRule(id: Self.id, transport: .callOut(CallOutSettings(url: "http://a")))])
+        let decision = Decision(tier: .can, session: nil, reason: "\(Self.id): later")
+        func answer(heldUntil: Timestamp? = nil, isDropped: Bool = false) -> RuleAnswer? {
+            chooser.recordedAnswers(of: decision, heldUntil: heldUntil, isDropped: isDropped, for: nil)?[Self.id]
+        }
+        let until = Timestamp(milliseconds: 5)
+        #expect(answer(heldUntil: until) == .kept([:], others: .hold(until: until, reason: "later")))
+        #expect(answer(isDropped: true) == .kept([:], others: .drop(reason: "later")))
+        #expect(answer() == .kept([:], others: .accept))
+    }
+
     /// A replay of one notification of a broadcast asks, and its answer holds in a replay of many, which asks nothing.
     @Test(arguments: [RuleAnswer.verdicts(["A": .veto(reason: "no")]), .fault(.late), .verdicts(["A": .accept])])
     func theLastAnswerAboutTheOnlyReceiverHolds(answer: RuleAnswer) throws {

@@ -106,6 +106,9 @@ extension API {
         let last = try query.limit("last", default: 100, maximum: DaemonLimits.rulesComparedMaximum)
         let proposed = Chooser(RuleSet(try await rules(in: request).rules))
         let recorded = try await recorded(for: caller, NotificationFilter(application: application), last)
+        let lacking = await host.read { engine in
+            recorded.count { $0.lacksAnswer(of: engine.chooser, or: proposed) }
+        }
         let differences = try await differences(of: recorded, for: application) { engine, some, work in
             some.compactMap { question in
                 engine.tenants[question.application].flatMap {
@@ -114,7 +117,10 @@ extension API {
             }
         }
         return .json(
-            .ok, JSONWriter.object { RecordedQuestion.write(differences, compared: recorded.count, to: &$0) })
+            .ok,
+            JSONWriter.object {
+                RecordedQuestion.write(differences, compared: recorded.count, lacking: lacking, to: &$0)
+            })
     }
 
     /// The last notifications that a filter shows, as questions.

@@ -32,16 +32,19 @@ extension API {
         let explanation = try await explanation(of: question) { engine in (proposed, engine.chooser) }
         let filter = NotificationFilter(application: key.application)
         let recorded = last > 0 ? try await recorded(for: caller, filter, last) : []
+        let lacking = await host.read { engine in recorded.count { $0.lacksAnswer(of: engine.chooser) } }
         let differences = try await differences(of: recorded, for: key.application) { engine, some, work in
             some.compactMap {
-                $0.difference(between: engine.chooser, in: current, and: engine.chooser, in: proposed, &work)
+                $0.difference(
+                    between: engine.chooser, in: current, and: engine.chooser, in: proposed,
+                    heldUntil: engine.held($0.sequence)?.heldUntil, &work)
             }
         }
         return .json(
             .ok,
             JSONWriter.object { body in
                 body.raw("explanation", explanation)
-                RecordedQuestion.write(differences, compared: recorded.count, to: &body)
+                RecordedQuestion.write(differences, compared: recorded.count, lacking: lacking, to: &body)
             })
     }
 }

@@ -41,7 +41,10 @@ extension ResourceSchemas {
                 ["at": .time, "rules": .list(of: .document), "notification": question],
                 required: ["application": .text])
         ),
-        ("RuleComparison", .object(["compared": .count, "differences": differences])),
+        (
+            "RuleComparison",
+            .object(["compared": .count, "withoutRemoteAnswers": .count, "differences": differences])
+        ),
         (
             "ConditionsQuestion",
             .request(
@@ -50,7 +53,10 @@ extension ResourceSchemas {
         ),
         (
             "ConditionsTrial",
-            .object(["explanation": .named("Explanation"), "compared": .count, "differences": differences])
+            .object([
+                "explanation": .named("Explanation"), "compared": .count, "withoutRemoteAnswers": .count,
+                "differences": differences,
+            ])
         ),
         (
             "RuleOutcome",
