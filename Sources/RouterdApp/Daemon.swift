@@ -25,7 +25,7 @@ package struct Daemon: Sendable {
     private let configured: RuleSetDraft
     private let draft: RuleSetDraft
     private let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
-    private let desk: RuleDesk?
+    private let desk: RuleDesk
     private let tracer: RouterTracer
     private let exporter: SpanExporter?
     private let authenticator: Authenticator
@@ -180,7 +180,7 @@ package struct Daemon: Sendable {
             }
         }
         guard !Task.isCancelled else { return false }
-        await desk?.start()
+        await desk.start()
         recovered.set(host)
         reception.open(api)
         await host.start()
@@ -213,7 +213,7 @@ package struct Daemon: Sendable {
 
     /// Closes all that `run` would close; for a daemon that never ran.
     package func close() async {
-        await desk?.stop()
+        await desk.stop()
         await exporter?.close()
         await transport.shutdown(gracePeriodMilliseconds: 0)
         do { try store.close() } catch { logger.error("the store did not close", metadata: ["error": "\(error)"]) }

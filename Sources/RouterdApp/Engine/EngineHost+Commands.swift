@@ -35,8 +35,7 @@ extension EngineHost {
 
     @discardableResult
     nonisolated func offer(_ entry: Inbox.Entry) -> Bool {
-        guard let desk, desk.concerns(entry.commands) else { return insert(entry) }
-        return desk.take(entry, for: self)
+        desk.offer(entry, to: self)
     }
 
     /// Puts commands into the inbox whose remote rules have been asked, or that have none.

@@ -8,27 +8,36 @@ extension EngineHost {
     /// The result of a change of the rules.
     enum RulesReply: Sendable {
         case used(KeptRules)
-        /// Processes and connections belong to remote rules, and are made when the daemon starts.
-        case remoteRulesDiffer
+        case notReady(RuleDesk.NotReady)
         case refused(Refusal)
-    }
-
-    /// Whether the remote rules among these are those that were started with the daemon.
-    nonisolated func hasRemoteRules(of rules: [any RoutingRule]) -> Bool {
-        rules.remote == Set((desk?.members ?? []).map(\.rule))
     }
 
     /// Uses rules in place of those in use; returns when their version is committed.
     nonisolated func use(_ draft: RuleSetDraft) async -> RulesReply {
-        guard hasRemoteRules(of: draft.rules) else { return .remoteRulesDiffer }
-        switch await submit([.putRules(draft)])?.first {
-        case .rules(let kept)?:
+        switch await desk.exchange(draft.rules, by: .putRules(draft), of: self) {
+        case .notReady(let plugin): return .notReady(plugin)
+        case .replied(.rules(let kept)?):
             logger.notice(
                 "the rules are in use", metadata: ["version": "\(kept.version)", "rules": "\(draft.rules.count)"])
             return .used(kept)
-        case .refused(let refusal)?: return .refused(refusal)
-        default: return .refused(.overloaded)
+        case .replied(.refused(let refusal)?): return .refused(refusal)
+        case .replied: return .refused(.overloaded)
         }
+    }
+
+    /// Applies a set of resources, with the rules among them. A dry run starts no plugin.
+    nonisolated func apply(_ draft: ResourceSetDraft) async -> RuleDesk.Exchanged {
+        guard let rules = draft.rules, !draft.isDryRun else {
+            return .replied(await submit([.applySet(draft)])?.first)
+        }
+        return await desk.exchange(rules.rules, by: .applySet(draft), of: self)
+    }
+
+    /// Returns when every command that was submitted before, and for whose answer a client waits, is committed or refused.
+    func settled() async {
+        for entry in inbox.take(commands: .max, shared: .max) { take(entry) }
+        drain()
+        await withCheckedContinuation { clients.whenAnswered($0) }
     }
 
     /// Uses the rules of a configuration that was read again. Other settings are those of the start.
@@ -40,8 +49,8 @@ extension EngineHost {
         }
         switch await use(configuration.ruleDraft) {
         case .used: break
-        case .remoteRulesDiffer:
-            logger.error("SIGHUP changes nothing: rules in processes and behind URLs are read at the start alone")
+        case .notReady(let plugin):
+            logger.error("SIGHUP changes nothing: a plugin is not ready", metadata: ["plugin": "\(plugin)"])
         case .refused(let refusal):
             logger.error("SIGHUP changes nothing", metadata: ["refusal": "\(refusal)"])
         }

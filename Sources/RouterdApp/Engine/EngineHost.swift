@@ -19,7 +19,7 @@ package actor EngineHost {
     nonisolated let inbox = Inbox(limit: DaemonLimits.commandsWaiting)
     nonisolated let store: any Store
     nonisolated let sender: AttemptSender
-    nonisolated let desk: RuleDesk?
+    nonisolated let desk: RuleDesk
     nonisolated let clock: SteadyClock
     nonisolated let streams = StreamHub()
     nonisolated let logger: Logger
@@ -29,7 +29,7 @@ package actor EngineHost {
     var reports: EngineReports
     /// The store's last fault, which readers learn without waiting for the engine.
     nonisolated let recentFault = RecentFault()
-    private var clients = WaitingClients()
+    var clients = WaitingClients()
     private let alarm = Alarm()
     /// The beginning of the first plan of the next transaction; nil if there is none, or if spans are not recorded.
     var planningSince: SpanInstant?
@@ -51,8 +51,8 @@ package actor EngineHost {
         retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits(),
         userAgent: String, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds,
         clock: SteadyClock = SteadyClock(), feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
-        observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk? = nil, tracer: RouterTracer = RouterTracer(),
-        logger: Logger,
+        observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk = RuleDesk([]),
+        tracer: RouterTracer = RouterTracer(), logger: Logger,
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
         (self.store, self.clock, self.logger, self.desk, startedAt) = (store, clock, logger, desk, clock.wall)
@@ -95,7 +95,7 @@ package actor EngineHost {
         executor.queue.async { self.assumeIsolated { $0.drain() } }
     }
 
-    private func take(_ entry: Inbox.Entry) {
+    func take(_ entry: Inbox.Entry) {
         let answers = PendingAnswers(count: entry.commands.count, answer: entry.answer)
         for (place, command) in entry.commands.enumerated() {
             loop.offer(command, ticket: answers.map { clients.add($0, place) })

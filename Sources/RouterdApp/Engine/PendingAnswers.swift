@@ -27,6 +27,8 @@ final class PendingAnswers {
 struct WaitingClients {
     private var clients: [EngineLoop.Ticket: (answers: PendingAnswers, place: Int)] = [:]
     private var last = 0
+    /// Waits for the clients that there were.
+    private var barrier: (last: Int, left: Int, passed: CheckedContinuation<Void, Never>)?
 
     mutating func add(_ answers: PendingAnswers, _ place: Int) -> EngineLoop.Ticket {
         last += 1
@@ -38,5 +40,17 @@ struct WaitingClients {
     mutating func answer(_ ticket: EngineLoop.Ticket, _ reply: Reply) {
         guard let client = clients.removeValue(forKey: ticket) else { return }
         client.answers.fill(client.place, with: reply)
+        guard let passed = barrier, ticket.number <= passed.last else { return }
+        barrier?.left -= 1
+        if passed.left == 1 {
+            barrier = nil
+            passed.passed.resume()
+        }
+    }
+
+    /// Resumes when all clients that there are have been answered. There is one such wait at a time.
+    mutating func whenAnswered(_ continuation: CheckedContinuation<Void, Never>) {
+        if clients.isEmpty { return continuation.resume() }
+        barrier = (last, clients.count, continuation)
     }
 }

@@ -5,10 +5,10 @@ package import Router
 package import RouterPlugin
 
 extension RuleDesk {
-    /// The desk of a configuration's remote rules; nil if there are none.
+    /// The desk of a configuration's remote rules.
     ///
     /// - Throws: ``PluginFolderError``.
-    package init?(
+    package init(
         _ configuration: DaemonConfiguration, transport: any Transport, clock: SteadyClock = SteadyClock(),
         logger: Logger
     ) throws(PluginFolderError) {
@@ -17,23 +17,20 @@ extension RuleDesk {
             launcher: configuration.pluginLauncher, transport: transport, clock: clock, logger: logger)
     }
 
-    /// The desk of the remote rules among these; nil if there are none.
+    /// The desk of the remote rules among these, and of those that take their place later.
     ///
     /// - Parameters:
     ///   - folder: The folder with the working folders of plugins.
     ///   - hidden: Paths that no plugin may read.
     /// - Throws: ``PluginFolderError``.
-    package init?(
+    package init(
         _ rules: [any RoutingRule], folder: String, hiding hidden: [String] = [], launcher: String = "/proc/self/exe",
         transport: any Transport, clock: SteadyClock = SteadyClock(), logger: Logger
     ) throws(PluginFolderError) {
-        let rules = rules.compactMap { $0 as? RemoteRule }
-        guard !rules.isEmpty else { return nil }
-        var members: [Member] = []
-        for rule in rules {
+        let make: Maker = { (rule: RemoteRule) throws(PluginFolderError) -> any RuleTransport in
             switch rule.transport {
             case .callOut(let settings):
-                members.append(Member(rule, CallOutRule(rule, settings, transport: transport, clock: clock)))
+                return CallOutRule(rule, settings, transport: transport, clock: clock, logger: logger)
             case .process(let settings):
                 if let path = PluginFolder.closedPath(of: settings) {
                     logger.warning(
@@ -42,12 +39,13 @@ extension RuleDesk {
                 }
                 let own = try PluginFolder.make(for: rule.id, in: folder)
                 let reads = PluginFolder.reads(of: settings, hiding: hidden + [own])
-                let process = ProcessRule(
+                return ProcessRule(
                     rule, settings, launcher: launcher, folder: own, reads: reads, clock: clock, logger: logger)
-                members.append(Member(rule, process))
             }
         }
-        self.init(members)
+        var members: [Member] = []
+        for case let rule as RemoteRule in rules { members.append(Member(rule, try make(rule))) }
+        self.init(members, make: make)
     }
 }
 
@@ -67,7 +65,7 @@ extension EngineHost {
     package func answers(
         about view: NotificationView, isBroadcast: Bool = false, among trial: Tenant? = nil, at now: Timestamp
     ) async -> RuleAnswers? {
-        guard let desk else { return nil }
+        guard !desk.members.isEmpty else { return nil }
         let found = await decide { engine, work in
             (trial ?? engine.tenants[view.application]).map {
                 isBroadcast

@@ -9,7 +9,7 @@ import Synchronization
 ///     commands ──▶ line of the application ──▶ candidates, read on the engine's queue ──▶ rules ──▶ answers ──▶ inbox
 ///
 /// The answers come in any order, the commands of one application enter the inbox in the order in which they came. Other
-/// applications do not wait for them.
+/// applications do not wait for them. Other rules take the place of these whole, or not at all: see `exchange`.
 package actor RuleDesk {
     nonisolated let executor = QueueExecutor(label: "routerd.rules")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -18,18 +18,49 @@ package actor RuleDesk {
     package struct Member: Sendable {
         package let rule: RemoteRule
         package let transport: any RuleTransport
+        /// Tells it from another member with an equal rule.
+        let identity = Identity()
+
+        final class Identity: Sendable {}
 
         package init(_ rule: RemoteRule, _ transport: any RuleTransport) {
             (self.rule, self.transport) = (rule, transport)
         }
     }
 
+    /// The members, and while others take their place those too: commands that either concern wait for the end of it.
+    struct Membership {
+        var members: [Member]
+        var coming: [Member] = []
+
+        func concerns(_ commands: [Command]) -> Bool {
+            if members.isEmpty, coming.isEmpty { return false }
+            return commands.contains { command in
+                switch command {
+                case .accept(let request): concerns(request.application)
+                case .acceptAll(let requests): requests.contains { concerns($0.application) }
+                default: false
+                }
+            }
+        }
+
+        private func concerns(_ application: ApplicationID) -> Bool {
+            members.contains { $0.rule.applies(to: application) }
+                || coming.contains { $0.rule.applies(to: application) }
+        }
+    }
+
+    /// Makes the way to a rule.
+    package typealias Maker = @Sendable (RemoteRule) throws(PluginFolderError) -> any RuleTransport
+
     /// Commands that wait for answers.
     private final class Waiting {
         var commands: [Command]
         let answer: (@Sendable ([Reply]) -> Void)?
         let host: EngineHost
-        /// Nil while rules are being asked.
+        /// Whether the questions wait for the end of an exchange.
+        var isHeld = false
+        /// Nil before the rules are asked.
         var questionsLeft: Int?
 
         init(_ entry: Inbox.Entry, _ host: EngineHost) {
@@ -65,29 +96,32 @@ package actor RuleDesk {
         }
     }
 
-    package nonisolated let members: [Member]
+    nonisolated let membership: Mutex<Membership>
+    nonisolated let make: Maker?
+    var exchanges = Exchanges()
     private nonisolated let admission = Mutex(Admission())
     private var lines: [ApplicationID: Deque<Waiting>] = [:]
     private var inquiries: [Int: Inquiry] = [:]
     private var lastInquiry = 0
 
-    package init(_ members: [Member]) {
-        self.members = members
+    /// - Parameter make: Makes the ways to rules that come later; nil takes none.
+    package init(_ members: [Member], make: Maker? = nil) {
+        membership = Mutex(Membership(members: members))
+        self.make = make
     }
 
-    /// Whether a remote rule decides on one of the commands.
-    nonisolated func concerns(_ commands: [Command]) -> Bool {
-        commands.contains { $0.accepted.contains { request in concerns(request.application) } }
-    }
+    package nonisolated var members: [Member] { membership.withLock { $0.members } }
 
-    private nonisolated func concerns(_ application: ApplicationID) -> Bool {
-        members.contains { $0.rule.applies(to: application) }
-    }
-
-    /// Takes commands, and gives them to the host when their rules have answered.
+    /// Gives commands to the host, those that remote rules decide on when these have answered.
     ///
     /// - Returns: False if too many commands wait already.
-    nonisolated func take(_ entry: Inbox.Entry, for host: EngineHost) -> Bool {
+    nonisolated func offer(_ entry: Inbox.Entry, to host: EngineHost) -> Bool {
+        // Commands that pass are in the inbox before an exchange begins.
+        let passed: Bool? = membership.withLock { $0.concerns(entry.commands) ? nil : host.insert(entry) }
+        return passed ?? take(entry, for: host)
+    }
+
+    private nonisolated func take(_ entry: Inbox.Entry, for host: EngineHost) -> Bool {
         guard let application = entry.commands.lazy.flatMap(\.accepted).first?.application else { return false }
         guard admission.withLock({ $0.admit(entry.commands.count, of: application) }) else { return false }
         executor.queue.async { self.assumeIsolated { $0.begin(entry, of: application, host) } }
@@ -110,9 +144,24 @@ package actor RuleDesk {
     private func begin(_ entry: Inbox.Entry, of application: ApplicationID, _ host: EngineHost) {
         let waiting = Waiting(entry, host)
         lines[application, default: []].append(waiting)
-        let requests = entry.commands.flatMap(\.accepted)
+        if exchanges.isUnderWay { waiting.isHeld = true } else { ask(waiting, of: application) }
+    }
+
+    /// Asks about the commands that have waited for the end of an exchange.
+    func askHeld() {
+        for (application, line) in lines {
+            for waiting in line where waiting.isHeld {
+                waiting.isHeld = false
+                ask(waiting, of: application)
+            }
+        }
+    }
+
+    private func ask(_ waiting: Waiting, of application: ApplicationID) {
+        exchanges.asking += 1
+        let requests = waiting.commands.flatMap(\.accepted)
         let place = ObjectIdentifier(waiting)
-        host.questions(about: requests) { [executor] questions, now in
+        waiting.host.questions(about: requests) { [executor] questions, now in
             executor.queue.async {
                 self.assumeIsolated { $0.ask(questions, of: place, in: application, at: now) }
             }
@@ -145,7 +194,9 @@ package actor RuleDesk {
             lines[application]?.removeFirst()
             admission.withLock { $0.release(first.commands.count, of: application) }
             first.host.insert(Inbox.Entry(commands: first.commands, answer: first.answer), isAdmitted: true)
+            exchanges.asking -= 1
         }
+        exchanges.goOn()
         if lines[application]?.isEmpty == true { lines[application] = nil }
     }
 
@@ -193,6 +244,16 @@ package actor RuleDesk {
         } else {
             inquiries[number] = nil
             inquiry.completion(RuleAnswers(inquiry.answers))
+            exchanges.answered()
+        }
+    }
+}
+
+extension RuleDesk {
+    /// Whether one of the members is being asked.
+    func isAsking(_ members: [Member]) -> Bool {
+        inquiries.values.contains { inquiry in
+            inquiry.members.contains { member in members.contains { $0.identity === member.identity } }
         }
     }
 }

@@ -58,6 +58,11 @@ extension Journal {
 }
 
 extension [any RoutingRule] {
-    /// The rules that run apart from the daemon: processes and connections belong to them.
-    var remote: Set<RemoteRule> { Set(compactMap { $0 as? RemoteRule }) }
+    /// The programs that the daemon runs for rules.
+    var programs: [(rule: PluginID, settings: ProcessSettings)] {
+        compactMap { rule in
+            guard let remote = rule as? RemoteRule, case .process(let settings) = remote.transport else { return nil }
+            return (remote.id, settings)
+        }
+    }
 }

@@ -57,7 +57,8 @@ extension Bench {
             for count in counts {
                 let first = Array(rules.prefix(count))
                 let desk = try RuleDesk(first, folder: folder, transport: transport, logger: logger)
-                Console.print(await trial.report(under: first, asking: desk, decisions: decisions))
+                let asked = desk.members.isEmpty ? nil : desk
+                Console.print(await trial.report(under: first, asking: asked, decisions: decisions))
             }
             transport.close()
         }

@@ -24,13 +24,60 @@ struct RulesTests {
         }
     }
 
-    /// Their processes and connections are made at the start.
-    @Test func aChangeOfRemoteRulesIsRefused() async throws {
+    /// A server that does not answer is refused, with the reason, and nothing changes.
+    @Test func aServerThatDoesNotAnswerIsRefused() async throws {
+        try await withReceiver { receiver in
+            try await withDaemon { daemon in
+                let before = try await daemon.call(.get, "/v1/rules").bytes
+                func put() async throws -> Answer {
+                    let rule = "{id: routerd.rule.http, plugin: com.example.rule.x, url: '\(receiver.url("/rule"))'"
+                    return try await daemon.call(.put, "/v1/rules", "rules: [\(rule), timeoutMilliseconds: 30000}]")
+                }
+                receiver.answer("/rule", with: 503)
+                let refused = try await put()
+                expectProblem(refused, 409, "plugin-not-ready")
+                #expect(refused["detail"].asString?.contains("unreachable: status 503") == true, "\(refused.text)")
+                #expect(try await daemon.call(.get, "/v1/rules").bytes == before)
+                receiver.answer(to: "rule", withJSON: #"{"type":"verdicts","id":1,"verdicts":[]}"#)
+                let used = try await put()
+                #expect(used["version"] == 1)
+                let plugins = try await daemon.call(.get, "/v1/plugins")["plugins"].asArray
+                #expect(plugins?.first?["id"] == "com.example.rule.x")
+            }
+        }
+    }
+
+    /// Keys for the API are no rights to run programs.
+    @Test func aProgramThatTheConfigurationDoesNotNameIsRefused() async throws {
         try await withDaemon { daemon in
-            let before = try await daemon.call(.get, "/v1/rules").bytes
-            let rules = "rules: [{id: routerd.rule.http, plugin: com.example.rule.x, url: 'http://127.0.0.1:9/rule'}]"
-            expectProblem(try await daemon.call(.put, "/v1/rules", rules), 409, "remote-rules-differ")
-            #expect(try await daemon.call(.get, "/v1/rules").bytes == before)
+            let rules = "rules: [{id: routerd.rule.process, plugin: com.example.rule.x, command: [/bin/true]}]"
+            expectProblem(try await daemon.call(.put, "/v1/rules", rules), 409, "programs-of-configuration")
+        }
+    }
+
+    /// The recorded vetoes of a remote rule belong to the decision that rules are compared with.
+    @Test func aRemovedRemoteRuleShowsInAComparison() async throws {
+        try await withReceiver { receiver in
+            try await withDaemon { daemon in
+                try await daemon.putGallery()
+                for id in ["A", "B"] { try await daemon.putSession(id, at: Self.url) }
+                receiver.answer(to: "rule", withJSON: #"{"type":"verdicts","id":1,"verdicts":[]}"#)
+                let rule = "{id: routerd.rule.http, plugin: com.example.rule.x, url: '\(receiver.url("/rule"))'"
+                let rules = "rules: [\(rule), timeoutMilliseconds: 30000}]"
+                #expect(try await daemon.call(.put, "/v1/rules", rules).status == 200)
+                let veto = #"{"session":"A","verdict":"veto","reason":"no"}"#
+                receiver.answer(to: "rule", withJSON: #"{"type":"verdicts","id":2,"verdicts":[\#(veto)]}"#)
+                #expect(try await daemon.post(about: "photo/1")["decision", "session"] == "B")
+                let without = try await daemon.call(.post, "/v1/rules/diff", "rules: []")
+                let difference = try #require(without["differences"].asArray?.first, "\(without.text)")
+                #expect(difference.at("current", "session") == "B" && difference.at("proposed", "session") == "A")
+                #expect(without["withoutRemoteAnswers"] == 0)
+                let same = try await daemon.call(.post, "/v1/rules/diff", rules)
+                #expect(same["differences"].asArray == [] && same["withoutRemoteAnswers"] == 0)
+                let other = try await daemon.call(
+                    .post, "/v1/rules/diff", rules.replacing("com.example.rule.x", with: "com.example.rule.y"))
+                #expect(other["withoutRemoteAnswers"] == 1 && other["differences"].asArray?.count == 1)
+            }
         }
     }
 }

@@ -34,12 +34,14 @@ extension API {
         if let rules = documents.rules { try expectUsable(rules.rules) }
         let draft = ResourceSetDraft(
             name: name, resources: documents.drafts, rules: documents.rules, prunes: prunes, isDryRun: isDryRun)
-        guard let reply = await host.submit([.applySet(draft)])?.first else { throw Problem.overloaded }
-        switch reply {
-        case .applied(let applied, let rules): return .json(.ok, try AppliedBody.write(applied, rules, of: draft))
-        case .refused(.resource(let place, let refusal)):
+        switch await host.apply(draft) {
+        case .notReady(let plugin): throw Problem(plugin)
+        case .replied(.applied(let applied, let rules)?):
+            return .json(.ok, try AppliedBody.write(applied, rules, of: draft))
+        case .replied(.refused(.resource(let place, let refusal))?):
             throw Problem(ConfigurationFaults([documents.fault(of: place, Problem(refusal))]))
-        case .refused(let refusal): throw Problem(refusal)
+        case .replied(.refused(let refusal)?): throw Problem(refusal)
+        case .replied(nil): throw Problem.overloaded
         default: throw Problem.unexpectedReply
         }
     }

@@ -30,7 +30,7 @@ extension API {
     /// The rules in processes and behind URLs, in their order.
     func remoteRules() async -> [(id: PluginID, status: RemoteRuleStatus)] {
         var found: [(id: PluginID, status: RemoteRuleStatus)] = []
-        for member in host.desk?.members ?? [] { found.append((member.rule.id, await member.transport.status())) }
+        for member in host.desk.members { found.append((member.rule.id, await member.transport.status())) }
         return found
     }
 
@@ -41,7 +41,7 @@ extension API {
         _ = try request.query()
         try caller.expectAllApplications("The list of plugins")
         let name = context.parameters.get("plugin") ?? ""
-        guard let member = host.desk?.members.first(where: { $0.rule.id == PluginID(unchecked: name) }) else {
+        guard let member = host.desk.members.first(where: { $0.rule.id == PluginID(unchecked: name) }) else {
             throw Problem(.notFound, "unknown-plugin", "No process or call-out has this name: \(name.prefix(255)).")
         }
         await member.transport.enable()

@@ -18,6 +18,7 @@ extension API {
         try caller.expectAllApplications("The rules")
         try expectRulesMayBePut()
         let file = try await rules(in: request)
+        try expectUsable(file.rules)
         if let failures = file.failures {
             throw Problem(
                 .unprocessableContent, "rule-tests-failed", "Tests of the rules fail; nothing was changed: \(failures)")
@@ -47,16 +48,26 @@ extension API {
         }
     }
 
-    /// Refuses rules that cannot take the place of those in use.
+    /// Refuses rules that a request may not use. A key for the API is no right to run programs: those of rules are in use, or
+    /// in the configuration, with all of their settings.
     func expectUsable(_ rules: [any RoutingRule]) throws(Problem) {
         try expectRulesMayBePut()
-        guard host.hasRemoteRules(of: rules) else { throw .remoteRulesDiffer }
+        let programs = rules.programs
+        guard !programs.isEmpty else { return }
+        let configured = (try? ruleSource.configured())?.rules ?? []
+        let known = Set((host.desk.members.map { $0.rule as any RoutingRule } + configured).programs.map(\.settings))
+        for program in programs where !known.contains(program.settings) {
+            throw Problem(
+                .conflict, "programs-of-configuration",
+                "\(program.rule) runs a program that the configuration does not name: a request uses those of the "
+                    + "configuration alone, with the same command, reads and limits.")
+        }
     }
 
     private func use(_ draft: RuleSetDraft) async throws -> Response {
         switch await host.use(draft) {
         case .used(let kept): return .json(.ok, try Self.body(of: kept))
-        case .remoteRulesDiffer: throw Problem.remoteRulesDiffer
+        case .notReady(let plugin): throw Problem(plugin)
         case .refused(let refusal): throw Problem(refusal)
         }
     }
@@ -112,7 +123,9 @@ extension API {
         let differences = try await differences(of: recorded, for: application) { engine, some, work in
             some.compactMap { question in
                 engine.tenants[question.application].flatMap {
-                    question.difference(between: engine.chooser, in: $0, and: proposed, in: $0, &work)
+                    question.difference(
+                        between: engine.chooser, in: $0, and: proposed, in: $0,
+                        heldUntil: engine.held(question.sequence)?.heldUntil, &work)
                 }
             }
         }
@@ -183,10 +196,10 @@ extension API {
 }
 
 extension Problem {
-    fileprivate static let remoteRulesDiffer = Problem(
-        .conflict, "remote-rules-differ",
-        "Rules in processes and behind URLs are started with the daemon: these differ from those in use. Put them into the "
-            + "configuration and restart the daemon; if a request has put rules before, with rulesFrom: configuration.")
+    /// A rule of a process or behind a URL that does not answer cannot take the place of one in use.
+    init(_ plugin: RuleDesk.NotReady) {
+        self.init(.conflict, "plugin-not-ready", "\(plugin); nothing was changed.")
+    }
 
     /// The faults of rules; none of them is used.
     init(rules faults: ConfigurationFaults) {
