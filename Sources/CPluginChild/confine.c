@@ -89,6 +89,9 @@ static void grant(int set, const char *path, uint64_t rights) {
     close(place);
 }
 
+// Stands before a folder of which the names of files may be read, and no file.
+static const char listing[] = "list:";
+
 // A set of rules: the system's programs and the given paths may be read, the working folder may be written. Returns -1 on a
 // kernel without Landlock.
 static int guard(const struct plugin_child_limits *limits, bool has_own_processes) {
@@ -117,7 +120,12 @@ static int guard(const struct plugin_child_limits *limits, bool has_own_processe
     if (has_own_processes) grant(set, "/proc", reading);
     for (size_t place = 0; !has_own_processes && place < sizeof own_processes / sizeof *own_processes; place++)
         grant(set, own_processes[place], reading);
-    for (int place = 0; place < limits->reads; place++) grant(set, limits->read[place], reading);
+    for (int place = 0; place < limits->reads; place++) {
+        const char *path = limits->read[place];
+        bool names_alone = strncmp(path, listing, sizeof listing - 1) == 0;
+        if (names_alone) grant(set, path + sizeof listing - 1, LANDLOCK_ACCESS_FS_READ_DIR);
+        else grant(set, path, reading);
+    }
     grant(set, ".", reading | writing);
     return set;
 }

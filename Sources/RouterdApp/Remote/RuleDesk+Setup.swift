@@ -38,7 +38,14 @@ extension RuleDesk {
                         metadata: ["path": "\(path)", "plugin": "\(rule.id)"])
                 }
                 let own = try PluginFolder.make(for: rule.id, in: folder)
-                let reads = PluginFolder.reads(of: settings, hiding: hidden + [own])
+                let reads = PluginFolder.reads(of: settings, hiding: hidden + hidden.map(PluginFolder.absolute) + [own])
+                if reads.contains(where: { $0.hasPrefix(PluginFolder.listing) }) {
+                    logger.notice(
+                        """
+                        the folder of a plugin has the database too: the plugin reads the other files that are there now, \
+                        and later ones after a restart
+                        """, metadata: ["plugin": "\(rule.id)"])
+                }
                 return ProcessRule(
                     rule, settings, launcher: launcher, folder: own, reads: reads, clock: clock, logger: logger)
             }
@@ -101,35 +108,6 @@ package enum PluginFolder {
 }
 
 extension PluginFolder {
-    /// The paths that a plugin may read: those of its settings, and the folder of each file that its command names by an
-    /// absolute path. A program in a folder `bin` has its libraries beside that folder.
-    ///
-    /// - Parameters:
-    ///   - hidden: Paths that no folder of the command may contain; such a folder is left out, and its file remains.
-    ///   - isFolder: Whether a path is a folder; nil if there is none.
-    package static func reads(
-        of settings: ProcessSettings, hiding hidden: [String], isFolder: (String) -> Bool? = isFolder
-    ) -> [String] {
-        func mayBeRead(_ folder: Substring) -> Bool {
-            folder.utf8.count > 1 && !hidden.contains { $0 == folder || $0.hasPrefix("\(folder)/") }
-        }
-        func folder(of path: some StringProtocol) -> Substring {
-            String(path)[..<(String(path).lastIndex(of: "/") ?? String(path).startIndex)]
-        }
-        var reads = settings.reads
-        for (place, argument) in settings.command.enumerated() where argument.hasPrefix("/") {
-            guard let isFolder = isFolder(argument) else { continue }
-            let parent = isFolder ? argument[...] : folder(of: argument)
-            let above = folder(of: parent)
-            if place == 0, parent.hasSuffix("/bin"), mayBeRead(above) {
-                reads.append(String(above))
-            } else {
-                reads.append(mayBeRead(parent) ? String(parent) : argument)
-            }
-        }
-        return reads
-    }
-
     /// The first folder or file on the way to what the command names by absolute paths that is closed to other users than its
     /// owner; nil if there is none, or if plugins run as the user of the daemon.
     ///

@@ -172,12 +172,16 @@ struct RuleDeskTests {
 
     // MARK: - Paths
 
-    private func reads(_ command: [String], hiding hidden: [String] = [], _ reads: [String] = []) -> [String] {
+    private func reads(
+        _ command: [String], hiding hidden: [String] = [], _ reads: [String] = [], names: [String: [String]] = [:]
+    ) -> [String] {
         var settings = ProcessSettings(command: command)
         settings.reads = reads
         let folders: Set = ["/srv/rules", "/srv"]
         return PluginFolder.reads(of: settings, hiding: hidden) { path in
             path.hasPrefix("/missing") ? nil : folders.contains(path)
+        } names: {
+            names[$0] ?? []
         }
     }
 
@@ -196,6 +200,20 @@ struct RuleDeskTests {
         #expect(reads(["/var/rule.py"], hiding: [database]) == ["/var/rule.py"])
         #expect(reads(["/rule.py", "/bin/x"]) == ["/rule.py", "/bin"])
         #expect(reads(["/var/library/rule.py"], hiding: [database]) == ["/var/library"])
+    }
+
+    /// A plugin that lies beside the database reads its own files, and none of the database.
+    @Test func aFolderWithTheDatabaseIsReadFileByFile() {
+        let hidden = ["/srv/x/routerd.sqlite", "/srv/x/plugins/com.example"]
+        let names = [
+            "plugins", "routerd.sqlite", "routerd.sqlite-wal", "routerd.sqlite.lock", "rule.py", "lib",
+            "routerd_rule.py",
+        ]
+        #expect(
+            reads(["/usr/bin/python3", "/srv/x/rule.py"], hiding: hidden, names: ["/srv/x": names])
+                == ["/usr", "list:/srv/x", "/srv/x/lib", "/srv/x/routerd_rule.py", "/srv/x/rule.py"])
+        let many = (0...1024).map { "\($0).py" }
+        #expect(reads(["/srv/x/1.py"], hiding: hidden, names: ["/srv/x": many]) == ["/srv/x/1.py"])
     }
 
     private func closed(_ permissions: [String: Int], isPrivileged: Bool = true) -> String? {

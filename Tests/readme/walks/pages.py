@@ -116,6 +116,7 @@ class Streams(Page):
 class Plugins(Page):
     def __init__(self, folder: Path, variables: dict[str, str]) -> None:
         super().__init__(folder, variables, "docs/PLUGINS.md")
+        self.project = folder
         # Plugins run as another user, who has to reach the project.
         for place in (folder.parent, folder):
             place.chmod(0o755)
@@ -152,13 +153,15 @@ class Plugins(Page):
 
     def is_made(self, block: str) -> None:
         (self.folder / "srv/rules").mkdir(parents=True)
-        self.shell.run(self.here(block))
+        self.project = Path(self.shell.run(f"{self.here(block)}\npwd").splitlines()[-1])
+        require(self.project != self.folder, f"the block goes into the folder of the project: {self.project}")
 
     def is_served(self, block: str) -> None:
         listed = re.search(r"```yaml\n(rules:\n  - id: routerd\.rule\.process\n.*?)```", self.text, re.S)
         require(listed is not None, "docs/PLUGINS.md shows the configuration of the plugin")
-        (self.folder / "routerd.yaml").write_text(self.here(listed[1]))
-        self.serve(block.strip())
+        # The folder of the shell, as the block before has left it: the database and the plugin lie side by side.
+        (self.project / "routerd.yaml").write_text(self.here(listed[1]))
+        self.start_daemon(["bash", "-c", f"exec {block.strip()}"], self.project)
 
 
 PAGES = {
