@@ -85,7 +85,7 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
                 let field = error.pointer.split(separator: "/").first.map(String.init) ?? ""
                 // A field that was left out here is not missing in the configuration.
                 if leftOut.contains(field) { return (nil, faults) }
-                faults.append(error)
+                faults.append(error.naming(kind.manifest))
                 guard let key = rest.members.first(where: { escapedForPointer($0.key) == field })?.key else {
                     return (nil, faults)
                 }
@@ -115,6 +115,19 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
             throw PluginConfigurationError(code: "unknown-plugin", pointer: "/id", message: message)
         }
         return kind
+    }
+}
+
+extension PluginConfigurationError {
+    /// The fault of an unknown field of an entry names the fields that the router itself reads too.
+    fileprivate func naming(_ manifest: PluginManifest) -> PluginConfigurationError {
+        guard code == "unknown-field", !manifest.commonFields.isEmpty, pointer.split(separator: "/").count == 1 else {
+            return self
+        }
+        let names = manifest.commonFields.map(\.name).joined(separator: ", ")
+        let hasNone = message.hasSuffix("nothing can be configured here.")
+        let own = hasNone ? "There is no such field; the fields are: id." : message
+        return PluginConfigurationError(code: code, pointer: pointer, message: "\(own.dropLast()), \(names).")
     }
 }
 

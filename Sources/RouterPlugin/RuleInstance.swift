@@ -5,7 +5,7 @@
 ///       applications: [com.example.Gallery]
 ///       mode: shadow
 ///       start: "22:00"
-package struct RuleInstance: RoutingRule {
+package struct RuleInstance: RoutingRule, ScopedRule {
     /// Whether a rule decides.
     package enum Mode: String, CaseIterable, Sendable {
         /// Its verdicts count.
@@ -54,9 +54,30 @@ package struct RuleInstance: RoutingRule {
     }
 }
 
+/// A rule that may be for some applications alone.
+package protocol ScopedRule {
+    /// Whether the rule decides on notifications of the application.
+    func applies(to application: ApplicationID) -> Bool
+}
+
 /// The fields of an entry that every rule may have, whatever its kind, unless the kind has a field of the same name.
 struct RuleTerms {
     static let fields = ["name", "applications", "mode"]
+
+    /// The field `mode` as manifests describe it.
+    static let mode = PluginField(
+        "mode", .string, .byDefault("active"), among: RuleInstance.Mode.allCases.map { .string($0.rawValue) },
+        summary: "Whether the verdicts count, or are only told: shadow.")
+    private static let described = [
+        PluginField("name", .string, summary: "A name by which decisions show the rule, so that it can be used again."),
+        PluginField("applications", .strings, summary: "The applications that the rule applies to; all, if left out."),
+        mode,
+    ]
+
+    /// The fields of an entry that are not those of its kind.
+    static func common(beside own: [PluginField]) -> [PluginField] {
+        described.filter { field in !own.contains { sameBytes($0.name, field.name) } }
+    }
 
     private var name: PluginID?
     private var applications: Set<ApplicationID>?

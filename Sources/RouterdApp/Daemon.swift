@@ -21,6 +21,7 @@ package struct Daemon: Sendable {
     private let transport: CurlTransport
     private let plugins: PluginRegistry
     private let ruleKinds: [RoutingRuleKind]
+    private let manifests: [PluginManifest]
     /// The rules of the configuration, and those in use at the start.
     private let configured: RuleSetDraft
     private let draft: RuleSetDraft
@@ -51,6 +52,7 @@ package struct Daemon: Sendable {
         self.logger = logger
         configured = configuration.ruleDraft
         ruleKinds = kinds.rules
+        manifests = kinds.manifests
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
         store = try SQLiteStore(
             path: configuration.database, configuration: storeConfiguration,
@@ -92,7 +94,7 @@ package struct Daemon: Sendable {
     /// The HTTP API on its own, for tests that call it without a socket.
     package var api: API {
         API(
-            host: host, store: store, plugins: plugins,
+            host: host, store: store, plugins: plugins, manifests: manifests,
             rules: RuleSource(
                 kinds: ruleKinds, mayBePut: configuration.rulesFrom == .database,
                 configured: { [configured, reread] () throws(ConfigurationFaults) in

@@ -92,15 +92,37 @@ struct PluginRegistryTests {
             PluginField("level", .integer, .byDefault(5), among: [1, 5], summary: "Level."),
             PluginField("names", .strings, summary: "Names."),
         ]
-        let text = String(
-            decoding: kind("r.a", version: "2.10.0", fields: fields).manifest.json.serialized(), as: UTF8.self)
+        let permissions = PluginPermissions(files: "reads a list")
+        let manifest = PasscodeValidatorKind(
+            id: PluginID(unchecked: "r.a"), version: "2.10.0", summary: "", fields: fields, permissions: permissions
+        ) { (_) throws(PluginConfigurationError) in
+            throw PluginConfigurationError(code: "wrong-type", pointer: "", message: "It is never made.")
+        }.manifest
         #expect(
-            text == """
-                {"id":"r.a","version":"2.10.0","kind":"rule","status":"stable","summary":"","fields":[\
+            String(decoding: manifest.json.serialized(), as: UTF8.self) == """
+                {"id":"r.a","version":"2.10.0","kind":"validator","status":"stable","summary":"",\
+                "permissions":{"network":null,"files":"reads a list"},"fields":[\
                 {"name":"from","type":"string","required":true,"unit":"HH:MM","summary":"Start."},\
                 {"name":"level","type":"integer","required":false,"default":5,"choices":[1,5],"summary":"Level."},\
-                {"name":"names","type":"strings","required":false,"summary":"Names."}]}
+                {"name":"names","type":"strings","required":false,"summary":"Names."}],\
+                "schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"r.a","description":"",\
+                "type":"object","properties":{"id":{"const":"r.a"},\
+                "from":{"type":"string","description":"Start. Unit: HH:MM."},\
+                "level":{"type":"integer","enum":[1,5],"default":5,"description":"Level."},\
+                "names":{"type":"array","items":{"type":"string"},"description":"Names."}},\
+                "required":["id","from"],"additionalProperties":false}}
                 """)
+    }
+
+    /// The router reads some fields of each rule, and leaves those alone that the rule declares itself.
+    @Test func theManifestOfARuleHasTheFieldsOfEveryRule() throws {
+        func names(_ fields: [PluginField]) -> [String] {
+            let listed = kind("r.a", fields: fields).manifest.json["fields"]?.asArray ?? []
+            return listed.compactMap { $0["name"]?.asString }
+        }
+        #expect(names([]) == ["name", "applications", "mode"])
+        let own = PluginField("applications", .strings, summary: "Applications.")
+        #expect(names([own]) == ["applications", "name", "mode"])
     }
 
     // MARK: Configured rules
@@ -154,7 +176,7 @@ struct PluginRegistryTests {
         ),
         (
             #"[{"id":"r.a"},{"id":"r.b","le/vel":1}]"#, "unknown-field", "/1/le~1vel",
-            "There is no such field; the fields are: id, level."
+            "There is no such field; the fields are: id, level, name, applications, mode."
         ),
         (#"[{"id":"r.b","level":"1"}]"#, "wrong-type", "/0/level", "The field level must be a whole number."),
         (#"[{"id":"r.b","level":10}]"#, "invalid-value", "/0/level", "The field level must be from 0 to 9."),

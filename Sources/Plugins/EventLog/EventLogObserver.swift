@@ -14,7 +14,8 @@ public struct EventLogObserver: SceneObserver {
 
     /// The observer as a configuration can ask for it.
     public static let kind = SceneObserverKind(
-        id: id, summary: "Appends each event to a file as a line of JSON.", fields: fields
+        id: id, summary: "Appends each event to a file as a line of JSON.", fields: fields,
+        permissions: PluginPermissions(files: "appends to the file of the field path")
     ) { (configuration) throws(PluginConfigurationError) in try EventLogObserver(configuration: configuration) }
 
     private static let fields = [

@@ -33,23 +33,26 @@ extension RoutingRuleKind {
     /// A kind of rule; `fields` are the fields that `make` reads.
     public init(
         id: PluginID, version: String = "1.0.0", summary: String, status: PluginManifest.Status = .stable,
-        fields: [PluginField] = [],
+        fields: [PluginField] = [], permissions: PluginPermissions = .none,
         make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any RoutingRule
     ) {
         self.init(
             PluginManifest(
-                id: id, version: version, kind: .rule, summary: summary, status: status, fields: fields), make)
+                id: id, version: version, kind: .rule, summary: summary, status: status, fields: fields,
+                commonFields: RuleTerms.common(beside: fields), permissions: permissions), make)
     }
 }
 
 extension RoutingRuleKind {
     /// A kind whose rules have names of their own, so that a configuration may use it more than once.
     package init(
-        id: PluginID, summary: String, fields: [PluginField], isRepeatable: Bool, isUsual: Bool = false,
+        id: PluginID, summary: String, fields: [PluginField], permissions: PluginPermissions = .none,
+        isRepeatable: Bool, isUsual: Bool = false,
         make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any RoutingRule
     ) {
         let manifest = PluginManifest(
-            id: id, version: "1.0.0", kind: .rule, summary: summary, status: .experimental, fields: fields)
+            id: id, version: "1.0.0", kind: .rule, summary: summary, status: .experimental, fields: fields,
+            commonFields: isUsual ? [RuleTerms.mode] : [], permissions: permissions, isUsual: isUsual)
         self.init(manifest, isRepeatable: isRepeatable, isUsual: isUsual, make)
     }
 }
@@ -61,12 +64,13 @@ extension SceneObserverKind {
     /// A kind of observer; `fields` are the fields that `make` reads.
     public init(
         id: PluginID, version: String = "1.0.0", summary: String, status: PluginManifest.Status = .stable,
-        fields: [PluginField] = [],
+        fields: [PluginField] = [], permissions: PluginPermissions = .none,
         make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any SceneObserver
     ) {
         self.init(
             PluginManifest(
-                id: id, version: version, kind: .observer, summary: summary, status: status, fields: fields), make)
+                id: id, version: version, kind: .observer, summary: summary, status: status, fields: fields,
+                permissions: permissions), make)
     }
 }
 
@@ -77,12 +81,13 @@ extension PasscodeValidatorKind {
     /// A kind of validator; `fields` are the fields that `make` reads.
     public init(
         id: PluginID, version: String = "1.0.0", summary: String, status: PluginManifest.Status = .stable,
-        fields: [PluginField] = [],
+        fields: [PluginField] = [], permissions: PluginPermissions = .none,
         make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any PasscodeValidator
     ) {
         self.init(
             PluginManifest(
-                id: id, version: version, kind: .validator, summary: summary, status: status, fields: fields), make)
+                id: id, version: version, kind: .validator, summary: summary, status: status, fields: fields,
+                permissions: permissions), make)
     }
 }
 
@@ -97,11 +102,12 @@ extension DeliveryFormatKind {
     /// A kind of format; `fields` are the options that `make` reads.
     public init(
         id: PluginID, version: String = "1.0.0", summary: String, status: PluginManifest.Status = .stable,
-        fields: [PluginField] = [],
+        fields: [PluginField] = [], permissions: PluginPermissions = .none,
         make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any DeliveryFormat
     ) {
         self.init(
             PluginManifest(
-                id: id, version: version, kind: .format, summary: summary, status: status, fields: fields), make)
+                id: id, version: version, kind: .format, summary: summary, status: status, fields: fields,
+                permissions: permissions), make)
     }
 }

@@ -39,10 +39,20 @@ public struct PluginManifest: Hashable, Sendable {
     public let status: Status
     /// The fields of the configuration, in the order in which they are documented.
     public let fields: [PluginField]
+    /// The fields that every plugin of the kind may have beside its own; the router reads them.
+    public let commonFields: [PluginField]
+    /// The places beyond its arguments that the plugin reaches.
+    public let permissions: PluginPermissions
+    /// Whether an entry of a configuration may leave the id out.
+    package let isUsual: Bool
 
     init(
-        id: PluginID, version: String, kind: Kind, summary: String, status: Status, fields: [PluginField]
+        id: PluginID, version: String, kind: Kind, summary: String, status: Status, fields: [PluginField],
+        commonFields: [PluginField] = [], permissions: PluginPermissions = .none, isUsual: Bool = false
     ) {
+        self.commonFields = commonFields
+        self.permissions = permissions
+        self.isUsual = isUsual
         self.id = id
         self.version = version
         self.kind = kind
@@ -63,11 +73,13 @@ public struct PluginManifest: Hashable, Sendable {
 }
 
 extension PluginManifest {
-    /// The manifest as a JSON object; `fields` is an array in the order of the manifest.
+    /// The manifest as a JSON object; `fields` is an array in the order of the manifest, and `schema` describes the same
+    /// fields for programs.
     public var json: JSONValue {
         [
             "id": .string(id.text), "version": .string(version), "kind": .string(kind.rawValue),
-            "status": .string(status.rawValue), "summary": .string(summary), "fields": .array(fields.map(\.json)),
+            "status": .string(status.rawValue), "summary": .string(summary), "permissions": permissions.json,
+            "fields": .array((fields + commonFields).map(\.json)), "schema": .object(schema),
         ]
     }
 }

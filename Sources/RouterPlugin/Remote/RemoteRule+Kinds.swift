@@ -3,6 +3,9 @@ extension RemoteRule {
     package static let process = RoutingRuleKind(
         id: PluginID(unchecked: "routerd.rule.process"),
         summary: "Asks a process in any language; the plugin is confined.", fields: common + ofProcesses,
+        permissions: PluginPermissions(
+            network: "has the network if the field network is true",
+            files: "writes to a folder of its own, and reads the folders of its command and the field reads"),
         isRepeatable: true
     ) { (object) throws(PluginConfigurationError) in
         let fields = try PluginConfiguration(object, declared: common + ofProcesses)
@@ -26,7 +29,9 @@ extension RemoteRule {
     /// A rule behind a URL.
     package static let callOut = RoutingRuleKind(
         id: PluginID(unchecked: "routerd.rule.http"), summary: "Asks a server over HTTP.",
-        fields: common + ofCallOuts, isRepeatable: true
+        fields: common + ofCallOuts,
+        permissions: PluginPermissions(network: "posts questions to the field url, within the egress policy"),
+        isRepeatable: true
     ) { (object) throws(PluginConfigurationError) in
         let fields = try PluginConfiguration(object, declared: common + ofCallOuts)
         var callOut = CallOutSettings(url: try fields.required("url", fields.string("url")))

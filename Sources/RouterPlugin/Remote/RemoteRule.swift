@@ -2,7 +2,7 @@
 ///
 /// As a value it is pure like every rule: its verdict is the answer that the notification bears as a fact. A session that
 /// no answer names gets the verdict of `failure`.
-package struct RemoteRule: RoutingRule, Hashable {
+package struct RemoteRule: RoutingRule, Hashable, ScopedRule {
     /// The consequence of a missing answer.
     package enum Failure: String, CaseIterable, Hashable, Sendable {
         /// The rule has no objection.

@@ -95,12 +95,13 @@ public struct PayloadSourceKind: Sendable {
     /// A kind of source; `fields` are the options that `make` reads.
     public init(
         id: PluginID, version: String = "1.0.0", summary: String, status: PluginManifest.Status = .stable,
-        secrets: Secrets, fields: [PluginField] = [],
+        secrets: Secrets, fields: [PluginField] = [], permissions: PluginPermissions = .none,
         secretFault: @escaping @Sendable (SourceSecret) -> String? = { $0.text.isEmpty ? "is empty" : nil },
         make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any PayloadSource
     ) {
         manifest = PluginManifest(
-            id: id, version: version, kind: .source, summary: summary, status: status, fields: fields)
+            id: id, version: version, kind: .source, summary: summary, status: status, fields: fields,
+            permissions: permissions)
         self.secrets = secrets
         self.secretFault = secretFault
         self.make = make

@@ -26,7 +26,7 @@ struct ListPlugins: PluginCommand {
 
     @Option(help: ArgumentHelp("Only plugins of this kind: \(Self.kinds).", valueName: "kind"))
     var kind: String?
-    @Flag(help: "Print JSON, the fields included.")
+    @Flag(help: "Print JSON, the fields included, and a JSON Schema of them.")
     var json = false
 
     private static let kinds = PluginManifest.Kind.allCases.map(\.rawValue).joined(separator: ", ")
@@ -57,7 +57,7 @@ struct ShowPlugin: PluginCommand {
 
     @Argument(help: "The id, as `routerd plugins` prints it.")
     var id: String
-    @Flag(help: "Print JSON.")
+    @Flag(help: "Print JSON, with a JSON Schema of the fields.")
     var json = false
 
     func run(with plugins: PluginSet) async throws {
@@ -70,13 +70,15 @@ struct ShowPlugin: PluginCommand {
         Console.print(manifest.summary)
         let facts = [
             ["kind", manifest.kind.rawValue], ["status", manifest.status.rawValue],
-            ["configured in", manifest.kind.place],
+            ["configured in", manifest.kind.place], ["network", manifest.permissions.network ?? "none"],
+            ["files", manifest.permissions.files ?? "none"],
         ]
         Console.print("")
         for line in Table.aligned([], facts) { Console.print(line) }
         Console.print("")
-        guard !manifest.fields.isEmpty else { return Console.print("It has no fields.") }
-        let rows = manifest.fields.map { field in
+        let fields = manifest.fields + manifest.commonFields
+        guard !fields.isEmpty else { return Console.print("It has no fields.") }
+        let rows = fields.map { field in
             [field.name, field.type.rawValue, field.unit ?? "-", field.fallback, field.explanation]
         }
         for line in Table.aligned(["field", "type", "unit", "default", "meaning"], rows) { Console.print(line) }

@@ -288,6 +288,7 @@ private struct Calls {
         try await call("getMetrics", "/metrics")
         try await call("listPlugins", "/v1/plugins")
         try await call("listKeys", "/v1/keys")
+        try await call("listPluginManifests", "/v1/plugin-manifests")
         try await call(
             "evaluateRules", "/v1/rules/evaluate",
             #"{"application":"com.example.gallery","rules":[{"name":"a","when":"priority < 10","then":"drop"}]}"#)

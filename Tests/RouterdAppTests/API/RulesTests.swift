@@ -24,6 +24,39 @@ struct RulesTests {
         }
     }
 
+    /// A rule for other applications has no verdict; under a name it has none either.
+    @Test func aTrialListsTheRulesOfTheApplication() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("A", at: Self.url)
+            let answer = try await daemon.call(
+                .post, "/v1/rules/evaluate",
+                """
+                {"application": "com.example.gallery", "rules": [
+                  {"name": "here", "when": "priority < 5", "then": "drop"},
+                  {"name": "there", "applications": ["com.example.other"], "then": "drop"},
+                  {"id": "routerd.rule.state-floor", "applications": ["com.example.other"]},
+                  {"id": "routerd.rule.quiet-hours", "start": "22:00", "end": "24:00", "applications": ["com.example.other"]}]}
+                """)
+            let verdicts = answer["candidates"].asArray?.first?["verdicts"]?.asArray ?? []
+            #expect(verdicts.map { $0["rule"] } == ["rules.here"], "\(answer.text)")
+        }
+    }
+
+    /// The version is that of the manifest.
+    @Test func rulesInUseAreListedWithTheirVersions() async throws {
+        try await withDaemon { daemon in
+            let rules = """
+                rules: [{name: night, when: "priority < 5", then: drop}, {id: routerd.rule.state-floor},
+                  {id: routerd.rule.state-floor, name: again, mode: shadow}]
+                """
+            #expect(try await daemon.call(.put, "/v1/rules", rules).status == 200)
+            let listed = try await daemon.call(.get, "/v1/plugins")["plugins"].asArray ?? []
+            #expect(listed.prefix(3).map { $0["id"] } == ["rules.night", "routerd.rule.state-floor", "rules.again"])
+            #expect(listed.prefix(3).allSatisfy { $0["version"] == "1.0.0" }, "\(listed)")
+        }
+    }
+
     /// A server that does not answer is refused, with the reason, and nothing changes.
     @Test func aServerThatDoesNotAnswerIsRefused() async throws {
         try await withReceiver { receiver in

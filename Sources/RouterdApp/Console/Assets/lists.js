@@ -195,7 +195,8 @@ export async function keys(content, _, signal) {
 }
 
 export async function plugins(content, _, signal) {
-  const [found, rules, status] = await Promise.all([get("/v1/plugins", signal), get("/v1/rules", signal), get("/v1/status", signal)]);
+  const [found, rules, status, program] = await Promise.all([get("/v1/plugins", signal), get("/v1/rules", signal),
+    get("/v1/status", signal), get("/v1/plugin-manifests", signal)]);
   // The figures of observers are in the status.
   const observers = new Map((status.observers ?? []).map((one) => [one.id, one]));
   const calls = (one) => one.calls ?? observers.get(one.id)?.told ?? "–";
@@ -209,10 +210,17 @@ export async function plugins(content, _, signal) {
   content.append(h("h1", {}, "Plugins"),
     h("p", { class: "soft" }, `Version ${rules.version} of the rules is in use, from ${
       rules.origin === "request" ? "a request" : "the configuration"}; `, link("route", {}, "the page Route"), " tries out others."),
-    table(["Plugin", "Kind", "Runs", "State", "Calls", "Faults", "Last fault", ""], found.plugins.map((one) => row(
-      h("code", {}, one.id), one.kind, one.rung, [h("span", { class: `tag ${tone(one)}` }, one.state),
+    table(["Plugin", "Version", "Kind", "Runs", "State", "Calls", "Faults", "Last fault", ""], found.plugins.map((one) => row(
+      h("code", {}, one.id), one.version ?? "–", one.kind, one.rung, [h("span", { class: `tag ${tone(one)}` }, one.state),
         one.quarantinedAt ? h("div", { class: "soft" }, "not asked since ", time(one.quarantinedAt)) : ""], calls(one),
       h("span", { class: "bad" }, faults(one)), one.lastFault ? [one.lastFault.fault, " ", time(one.lastFault.at)] : "–",
       one.state === "quarantined" ? h("button", { type: "button", "aria-label": `Use ${one.id} again`,
-        onclick: () => enable(one) }, "Use again") : "")), "No plugin is in use beside the built-in ones."));
+        onclick: () => enable(one) }, "Use again") : "")), "No plugin is in use beside the built-in ones."),
+    h("h2", {}, "Plugins of this program"),
+    ...program.manifests.map((one) => h("details", { class: "card" }, h("summary", {}, h("code", {}, one.id), " ", one.version, " ",
+      h("span", { class: "tag" }, one.kind), " ", one.summary),
+    h("p", { class: "soft" }, `Network: ${one.permissions.network ?? "none"}. Files: ${one.permissions.files ?? "none"}.`),
+    table(["Field", "Type", "Default", "Meaning"], one.fields.map((field) => row(h("code", {}, field.name), field.type,
+      field.required ? "required" : field.default === undefined ? "–" : JSON.stringify(field.default), field.summary)),
+    "It has no fields."))));
 }

@@ -9,19 +9,25 @@ extension API {
         _ = try request.query()
         try caller.expectAllApplications("The list of plugins")
         let remote = Dictionary(await remoteRules().map { ($0.id, $0.status) }) { first, _ in first }
-        let rules = await host.read { $0.chooser.rules.map { (id: $0.id, rung: $0.rung) } }
+        let rules = await host.read { $0.chooser.rules.map { (id: $0.id, rung: $0.rung, made: $0.made) } }
+        let versions = Dictionary(manifests.map { ($0.id, $0.version) }) { first, _ in first }
         return .json(
             .ok,
             JSONWriter.object { body in
                 body.array("plugins") { list in
                     for rule in rules {
-                        list.object { Self.write(rule.id, "rule", rung: rule.rung, remote[rule.id], to: &$0) }
+                        list.object {
+                            Self.write(
+                                rule.id, "rule", rung: rule.rung, remote[rule.id], versions[rule.made], to: &$0)
+                        }
                     }
                     for validator in plugins.passcodeValidators {
-                        list.object { Self.write(validator.id, "validator", nil, to: &$0) }
+                        list.object {
+                            Self.write(validator.id, "validator", nil, versions[validator.id], to: &$0)
+                        }
                     }
                     for observer in plugins.observers {
-                        list.object { Self.write(observer.id, "observer", nil, to: &$0) }
+                        list.object { Self.write(observer.id, "observer", nil, versions[observer.id], to: &$0) }
                     }
                 }
             })
@@ -32,6 +38,16 @@ extension API {
         var found: [(id: PluginID, status: RemoteRuleStatus)] = []
         for member in host.desk.members { found.append((member.rule.id, await member.transport.status())) }
         return found
+    }
+
+    /// The manifests of every plugin that the program has, in use or not.
+    @Sendable func listManifests(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws
+        -> Response
+    {
+        _ = try request.query()
+        try caller.expectAllApplications("The list of plugins")
+        let body: JSONValue = ["manifests": .array(manifests.map(\.json))]
+        return .json(.ok, body.serialized())
     }
 
     /// Takes a plugin into use again that was put into quarantine; harmless for any other one.
@@ -51,13 +67,16 @@ extension API {
 
     private static func write(
         _ id: PluginID, _ kind: String, rung: String = "compiled", _ status: RemoteRuleStatus?,
-        to plugin: inout JSONObjectWriter
+        _ version: String? = nil, to plugin: inout JSONObjectWriter
     ) {
         plugin.field("id", id)
         plugin.field("kind", kind)
         plugin.field("rung", status?.rung ?? rung)
         plugin.field("state", status?.state ?? "ready")
-        guard let status else { return }
+        guard let status else {
+            if let version { plugin.field("version", version) }
+            return
+        }
         plugin.field("version", status.version)
         if !status.workers.isEmpty {
             plugin.array("workers") { for worker in status.workers { $0.element(worker) } }
@@ -88,8 +107,10 @@ extension API {
 
 extension RoutingRule {
     /// The rung of a rule that runs in the daemon.
-    fileprivate var rung: String {
-        let rule: any RoutingRule = (self as? RuleInstance)?.rule ?? self
-        return rule is DeclaredRule ? "declared" : "compiled"
-    }
+    fileprivate var rung: String { own is DeclaredRule ? "declared" : "compiled" }
+
+    /// The kind that the rule is made by; other rules than declared ones bear its id, unless their entry has a name.
+    fileprivate var made: PluginID { own is DeclaredRule ? DeclaredRule.kindID : own.id }
+
+    private var own: any RoutingRule { (self as? RuleInstance)?.rule ?? self }
 }

@@ -2,6 +2,7 @@ import HTTPTypes
 package import Hummingbird
 package import Logging
 import NIOCore
+import Plugins
 package import Router
 package import RouterPlugin
 
@@ -11,6 +12,8 @@ package struct API: Sendable {
     let readers: StoreReaders
     let plugins: PluginRegistry
     let ruleSource: RuleSource
+    /// The manifests of every plugin of the program.
+    let manifests: [PluginManifest]
     package let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
     let accepting = AcceptMeter()
@@ -30,7 +33,8 @@ package struct API: Sendable {
 
     package init(
         host: EngineHost, store: any Store, plugins: PluginRegistry,
-        rules: RuleSource = RuleSource(), authenticator: Authenticator, egress: EgressPolicy,
+        manifests: [PluginManifest] = BuiltInPlugins.all.manifests, rules: RuleSource = RuleSource(),
+        authenticator: Authenticator, egress: EgressPolicy,
         hasher: PasscodeHasher, streams: StreamSettings = StreamSettings(), origins: Set<String> = [], logger: Logger
     ) {
         self.host = host
@@ -38,6 +42,7 @@ package struct API: Sendable {
         self.plugins = plugins
         sourceRuns = SourceRuns(kinds: plugins)
         ruleSource = rules
+        self.manifests = manifests
         self.authenticator = authenticator
         self.egress = egress
         self.hasher = hasher

@@ -242,6 +242,11 @@ extension Operation {
             .ok(.object(["plugins": .list(of: .named("Plugin"))]))
         ) { $0.listPlugins },
         Operation(
+            .get, "/v1/plugin-manifests", .scope(.admin), "listPluginManifests",
+            "Lists the manifests of the program's plugins, with a JSON Schema of the fields of each.",
+            .ok(.object(["manifests": .list(of: .named("PluginManifest"))]))
+        ) { $0.listManifests },
+        Operation(
             .post, "/v1/plugins/{plugin}/enable", .scope(.admin), "enablePlugin",
             "Takes a plugin into use again after a quarantine.", .ok(.named("Plugin"))
         ) { $0.enablePlugin },

@@ -294,6 +294,16 @@ extension ResourceSchemas {
                     ], optional: ["clock": .document])
             ),
             (
+                "PluginManifest",
+                .object([
+                    "id": .text, "version": .text,
+                    "kind": .oneOf(PluginManifest.Kind.allCases.map(\.rawValue)),
+                    "status": .oneOf(PluginManifest.Status.allCases.map(\.rawValue)), "summary": .text,
+                    "permissions": .object(["network": .text.orNull, "files": .text.orNull]),
+                    "fields": .list(of: .document), "schema": .document,
+                ])
+            ),
+            (
                 "Plugin",
                 .object(
                     ["id": .text, "kind": .text, "rung": .text, "state": .text],
