@@ -14,7 +14,7 @@ while :; do
   case $(printf %s "$message" | jq -r .type) in
   hello)
     settings=$(printf %s "$message" | jq -c .settings)
-    write '{"type":"ready","protocol":1,"kind":"rule","plugin":"com.example.rule.shielded-roles","version":"1.0.0"}' ;;
+    write "$(printf %s "$message" | jq -c '{type: "ready", protocol, kind, plugin, version: "1.0.0"}')" ;;
   rule)
     write "$(printf %s "$message" | jq -c --argjson settings "$settings" '
       {type: "verdicts", id: .id, verdicts: [

@@ -77,6 +77,15 @@ struct CallOutServerTests {
         #expect(ended.status == 0, "\(ended.output) \(ended.errors)")
     }
 
+    @Test func aServerThatTakesAnyBodyDoesNotConform() async throws {
+        try await withReceiver { receiver in
+            receiver.answer(to: "rule", withJSON: Self.verdicts(""))
+            let ended = try await Program.run(
+                "plugin", "check", "--plugin", Self.plugin, "--url", receiver.url("/rule"), "--timeout", "10000")
+            #expect(ended.output.contains("garbage: it answers a body that is no JSON with 200\n"), "\(ended.output)")
+        }
+    }
+
     private func withRule<Value: Sendable>(
         _ fields: String = "", _ body: @escaping @Sendable (ServedDaemon, Receiver) async throws -> Value
     ) async throws -> Value {

@@ -118,11 +118,86 @@ struct ProcessRuleTests {
     }
 
     @Test func aVerdictNamesTheFaultOfAProcessThatFails() async throws {
+        let ended = try await Self.check("", ready: "answer['plugin'] = 'com.example.rule.other'")
+        #expect(ended.status == 1)
+        #expect(ended.output.contains(", because the process fails: wrong-plugin\n"), "\(ended.output)")
+    }
+
+    /// Runs the suite against a plugin in Python.
+    private static func check(_ lines: String, ready: String = "") async throws -> Program.Ended {
+        let command = hostile(lines, ready: ready).map { $0.replacing("\\n", with: "\n").replacing("\\\"", with: "\"") }
+        let check = [
+            "plugin", "check", "--plugin", plugin, "--timeout", "20000", "--reads", project("python"), "--",
+        ]
+        return try await Program(check + command).ended()
+    }
+
+    /// Answers every question by the verdicts that the expression gives; `c` is the first candidate.
+    private static func answering(_ verdicts: String, atGarbage lines: String = "sys.exit(1)") -> String {
+        """
+        while message is not None:
+          c = message["candidates"][0]["session"]
+          write({"type": "verdicts", "id": message["id"], "verdicts": \(verdicts)})
+          try: message = read(sys.stdin.buffer)
+          except ValueError: \(lines)
+        """
+    }
+
+    @Test(arguments: [
+        ("[]", "time.sleep(600)", "after a message that is no JSON it neither ends nor answers"),
+        ("[{'session': c, 'verdict': 'veto', 'reason': str(int(time.time()))}]", "sys.exit(1)", "determinism: asked "),
+        (
+            "[{'session': c, 'verdict': 'redirect', 'to': 'elsewhere', 'reason': 'x'}]", "sys.exit(1)",
+            "redirect: elsewhere is no session of the question"
+        ),
+    ])
+    func aPluginDoesNotConform(verdicts: String, atGarbage lines: String, violation: String) async throws {
+        let ready = lines.contains("sleep") ? Self.readyBeforeGarbage : ""
+        let ended = try await Self.check(Self.answering(verdicts, atGarbage: lines), ready: ready)
+        #expect(ended.status == 1 && ended.output.contains(violation), "\(ended.output) \(ended.errors)")
+    }
+
+    /// The first message after the one that says hello may be no JSON already.
+    private static let readyBeforeGarbage = """
+        def read(stream, read=read):
+          try: return read(stream)
+          except ValueError: time.sleep(600)
+        """
+
+    /// Two rules may run the program of a project.
+    @Test func aProjectTakesTheNameOfTheConfiguration() async throws {
         let command = try #require(Self.commands.first)
         let check = ["plugin", "check", "--plugin", "com.example.rule.other", "--timeout", "20000", "--"]
         let ended = try await Program(check + command).ended()
-        #expect(ended.status == 1)
-        #expect(ended.output.contains(", because the process fails: wrong-plugin\n"), "\(ended.output)")
+        #expect(ended.status == 0 && ended.output.contains("com.example.rule.other conforms"), "\(ended.output)")
+    }
+
+    /// The folder of a project is where a new author starts the daemon.
+    @Test(arguments: commands.filter { $0[0] != "/bin/sh" })
+    func aPluginBesideTheDatabaseReadsItsModules(command: [String]) async throws {
+        let directory = try TemporaryDirectory()
+        let folder = URL(filePath: directory.file()).deletingLastPathComponent()
+        let project = folder.appending(path: "shift")
+        try FileManager.default.copyItem(at: URL(filePath: command[1]).deletingLastPathComponent(), to: project)
+        for place in [folder, project] {
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: place.path)
+        }
+        let program = project.appending(path: URL(filePath: command[1]).lastPathComponent).path
+        let config = project.appending(path: "routerd.json")
+        try Data(
+            """
+            {"rules": [{"id": "routerd.rule.process", "plugin": "\(Self.plugin)", "timeoutMilliseconds": 5000,
+              "command": ["\(command[0])", "\(program)"]}]}
+            """.utf8
+        ).write(to: config)
+        let database = project.appending(path: "routerd.sqlite").path
+        try await withServedDaemon(["--config", config.path], database: database) { daemon in
+            try await daemon.putGallery()
+            let kiosk = #"{"role":"kiosk","activationState":"background","endpoint":{"url":"http://127.0.0.1:9/x"}}"#
+            #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/kiosk", kiosk).status == 201)
+            let answer = try await daemon.post(about: "photo/1")
+            #expect(answer["decision", "tier"] == "undeliverable", "\(answer.text)")
+        }
     }
 
     private static let clang = "/opt/swift/usr/bin/clang"

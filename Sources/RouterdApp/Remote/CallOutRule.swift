@@ -123,18 +123,22 @@ package actor CallOutRule: RuleTransport {
         figures.calls += 1
         underWay += 1
         let number = lastCall
-        let request = WebhookRequest(
+        let question = RuleProtocol.question(
+            number, call.notification, call.candidates, at: call.now, with: rule.settings)
+        transport.start(request(question, within: Int(left))) { [executor] result in
+            executor.queue.async { self.assumeIsolated { $0.ended(call, number, result) } }
+        }
+    }
+
+    private func request(_ body: [UInt8], within milliseconds: Int) -> WebhookRequest {
+        WebhookRequest(
             url: settings.url,
             headers: [
                 HeaderField("content-type", "application/json"),
                 HeaderField("user-agent", "routerd/\(RouterdVersion.current)"),
             ],
-            body: RuleProtocol.question(number, call.notification, call.candidates, at: call.now, with: rule.settings),
-            connectTimeoutMilliseconds: Int(left), timeoutMilliseconds: Int(left),
+            body: body, connectTimeoutMilliseconds: milliseconds, timeoutMilliseconds: milliseconds,
             responseLimit: RuleProtocol.answerBytes)
-        transport.start(request) { [executor] result in
-            executor.queue.async { self.assumeIsolated { $0.ended(call, number, result) } }
-        }
     }
 
     private func ended(_ call: Call, _ number: Int64, _ result: TransferResult) {
@@ -172,6 +176,12 @@ package actor CallOutRule: RuleTransport {
         logger.log(level: level, sentence, metadata: ["plugin": "\(rule.id)", "fault": "\(failure)"])
     }
 
+    private func send(_ body: [UInt8]) async -> TransferResult {
+        await withCheckedContinuation { continuation in
+            transport.start(request(body, within: rule.timeoutMilliseconds)) { continuation.resume(returning: $0) }
+        }
+    }
+
     private func read(
         _ result: TransferResult, _ number: Int64, of call: Call
     ) throws(RuleFailure) -> [SessionID: RoutingVerdict] {
@@ -191,6 +201,28 @@ package actor CallOutRule: RuleTransport {
             } catch {
                 throw RuleFailure(error)
             }
+        }
+    }
+}
+
+extension CallOutRule: GarbageTransport {
+    nonisolated var settingsOfQuestions: JSONValue? { rule.settings }
+
+    /// The server may refuse the message by a status or close its connection, and answers the question.
+    func violationAfterGarbage(before question: [UInt8]) async -> String? {
+        let refusal = await send(Array("no JSON".utf8))
+        switch refusal.outcome {
+        case .response(let response) where response.status == 200: return "it answers a body that is no JSON with 200"
+        case .failure(let failure) where failure.hasRunOutOfTime:
+            return "it is late with an answer to a body that is no JSON"
+        default: break
+        }
+        let answer = await send(question)
+        do throws(RuleFault) {
+            _ = try read(answer, 1)
+            return nil
+        } catch {
+            return "the question after a body that is no JSON: \(error.rawValue)"
         }
     }
 }

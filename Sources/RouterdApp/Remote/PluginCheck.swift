@@ -2,24 +2,24 @@ package import RouterPlugin
 
 /// The conformance suite of remote rules: the same questions for a process and for a call-out.
 package struct PluginCheck: Sendable {
-    /// A law, and how the plugin breaks it; nil if it keeps it.
+    /// A law, and how the plugin breaks it; nil if it keeps it, or if the law is not for such a plugin.
     package struct Finding: Hashable, Sendable {
         package let law: String
         package let violation: String?
+        package var isApplicable = true
+
+        /// The finding in a line.
+        package var verdict: String { violation ?? (isApplicable ? "ok" : "not applicable") }
     }
 
     private static let rounds = 200
+    /// The time between two answers that must be the same, so that a rule which reads its own clock sees another second.
+    private static let pause = Duration.milliseconds(1100)
     private let transport: any RuleTransport
     private let timeoutMilliseconds: Int
-    private let afterGarbage: @Sendable () async -> String?
     private let now = Timestamp(milliseconds: 1_767_225_600_000)
 
-    /// - Parameter afterGarbage: Sends a message that is no JSON; returns the violation, if there is one.
-    package init(
-        _ transport: any RuleTransport, timeoutMilliseconds: Int,
-        afterGarbage: @escaping @Sendable () async -> String? = { nil }
-    ) {
-        self.afterGarbage = afterGarbage
+    package init(_ transport: any RuleTransport, timeoutMilliseconds: Int) {
         self.transport = transport
         self.timeoutMilliseconds = timeoutMilliseconds
     }
@@ -42,8 +42,7 @@ package struct PluginCheck: Sendable {
             let name = (["`\(plugin)`"] + (version.map { [$0] } ?? [])).joined(separator: " ")
             let word = conforms ? "conforms" : "does not conform"
             let rows = findings.map { finding in
-                let violation = finding.violation?.replacing("|", with: "\\|")
-                return "| \(finding.law) | \(violation ?? "ok") |"
+                "| \(finding.law) | \(finding.verdict.replacing("|", with: "\\|")) |"
             }
             return
                 ([
@@ -74,13 +73,23 @@ package struct PluginCheck: Sendable {
             return [Finding(law: "answers", violation: "the first question: \(word)\(reason)")]
         }
         var findings = [Finding(law: "answers", violation: nil)]
-        findings.append(Finding(law: "garbage", violation: await afterGarbage()))
+        findings.append(await garbage())
         findings.append(Finding(law: "bounds", violation: await bounds()))
         findings.append(Finding(law: "determinism", violation: await determinism()))
         findings.append(Finding(law: "parallel calls", violation: await parallel()))
         findings.append(Finding(law: "time budget", violation: await timeBudget()))
         await transport.stop()
         return findings
+    }
+
+    /// A message that is no JSON; a plugin that ends is started again. There is none for a rule of the program itself.
+    private func garbage() async -> Finding {
+        guard let transport = transport as? any GarbageTransport else {
+            return Finding(law: "garbage", violation: nil, isApplicable: false)
+        }
+        let question = RuleProtocol.question(
+            1, Self.notification(), Self.candidates(3), at: now, with: transport.settingsOfQuestions)
+        return Finding(law: "garbage", violation: await transport.violationAfterGarbage(before: question))
     }
 
     private func ask(_ notification: NotificationView, _ candidates: [Candidate]) async -> RuleAnswer {
@@ -99,8 +108,9 @@ package struct PluginCheck: Sendable {
         for payload in payloads {
             for count in [1, RuleProtocol.candidates] {
                 for contentID in [nil, "myapp://doc/42", "日本語 👩‍👩‍👧‍👦"] as [String?] {
-                    let answer = await ask(Self.notification(payload, contentID), Self.candidates(count))
-                    if let fault = violation(of: answer) {
+                    let candidates = Self.candidates(count)
+                    let answer = await ask(Self.notification(payload, contentID), candidates)
+                    if let fault = violation(of: answer, about: candidates) {
                         return "payload of \(payload.count) bytes, \(count) candidates: \(fault)"
                     }
                 }
@@ -117,11 +127,16 @@ package struct PluginCheck: Sendable {
         }
         var answers: [RuleAnswer] = []
         for (notification, candidates) in questions { answers.append(await ask(notification, candidates)) }
-        for place in questions.indices.reversed() {
-            let again = await ask(questions[place].0, questions[place].1)
-            guard again == answers[place] else { return "asked twice, question \(place) has two answers" }
+        func asksAgain(_ when: String) async -> String? {
+            for place in questions.indices.reversed() {
+                let again = await ask(questions[place].0, questions[place].1)
+                guard again == answers[place] else { return "asked \(when), question \(place) has two answers" }
+            }
+            return nil
         }
-        return nil
+        if let violation = await asksAgain("twice") { return violation }
+        try? await Task.sleep(for: Self.pause)
+        return await asksAgain("again a second later at the same `at`")
     }
 
     private func parallel() async -> String? {
@@ -146,10 +161,17 @@ package struct PluginCheck: Sendable {
             ? "99 of 100 answers take up to \(slowest) µs, more than half of the time limit" : nil
     }
 
-    private func violation(of answer: RuleAnswer) -> String? {
+    private func violation(of answer: RuleAnswer, about candidates: [Candidate]) -> String? {
         guard case .verdicts(let verdicts) = answer else { return Self.word(answer) }
-        for case .hold(let until, _) in verdicts.values where until <= now {
-            return "hold: the time is not later than now"
+        let asked = Set(candidates.map(\.session))
+        for (session, verdict) in verdicts.sorted(by: { $0.key < $1.key }) {
+            guard asked.contains(session) else { return "a verdict on \(session), which the question does not name" }
+            switch verdict {
+            case .hold(let until, _) where until <= now: return "hold: the time is not later than now"
+            case .redirect(let target, _) where !asked.contains(target):
+                return "redirect: \(target) is no session of the question"
+            default: break
+            }
         }
         return nil
     }

@@ -4,7 +4,7 @@ import Router
 package import RouterPlugin
 
 /// A remote rule in processes of its own: performs what ``WorkerPool`` decides.
-package actor ProcessRule: RuleTransport {
+package actor ProcessRule: RuleTransport, GarbageTransport {
     nonisolated let executor: QueueExecutor
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -97,26 +97,37 @@ package actor ProcessRule: RuleTransport {
         perform(pool.enable(at: clock.now))
     }
 
-    /// Sends a message that is no JSON to a process of its own. The plugin may end, or ignore it; it must not
-    /// send more than its first message.
-    package func violationAfterGarbage() async -> String? {
+    nonisolated var settingsOfQuestions: JSONValue? { nil }
+
+    /// Sends a message that is no JSON, and then a question, to a process of its own. The plugin may end, or ignore the
+    /// message and answer the question.
+    func violationAfterGarbage(before question: [UInt8]) async -> String? {
         let (events, event) = AsyncStream.makeStream(of: ChildProcess.Event.self)
         guard let child = ChildProcess(launch, on: executor.queue, events: { event.yield($0) }) else {
             return "the process cannot be started"
         }
-        child.send(RuleProtocol.framed(RuleProtocol.hello(rule)))
-        child.send(RuleProtocol.framed(Array("no JSON".utf8)))
-        executor.queue.asyncAfter(deadline: .now() + .seconds(5)) { event.finish() }
+        for message in [RuleProtocol.hello(rule), Array("no JSON".utf8), question] {
+            child.send(RuleProtocol.framed(message))
+        }
+        let limit = max(5000, rule.timeoutMilliseconds)
+        executor.queue.asyncAfter(deadline: .now() + .milliseconds(limit)) { event.finish() }
         defer { child.end() }
         var reader = FrameReader(limit: RuleProtocol.answerBytes)
-        var messages = 0
+        var isReady = false
         for await event in events {
             if case .ended = event { return nil }
             guard case .bytes(let bytes) = event else { continue }
-            guard let taken = try? reader.take(bytes) else { return "it answers with a message beyond the limit" }
-            messages += taken.count
+            guard let messages = try? reader.take(bytes) else { return "it answers with a message beyond the limit" }
+            for message in messages {
+                let read = try? RuleProtocol.read(message, from: rule.id, time: { Timestamp(rfc3339: $0) })
+                switch read {
+                case .ready? where !isReady: isReady = true
+                case .verdicts(1, _)? where isReady: return nil
+                default: return "it answers a message that is no JSON"
+                }
+            }
         }
-        return messages > 1 ? "it answers a message that is no JSON" : nil
+        return "after a message that is no JSON it neither ends nor answers the next question"
     }
 
     package func start() { perform(pool.start(at: clock.now)) }

@@ -41,6 +41,14 @@ package struct RuleFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { cause.map { "\(fault.rawValue): \($0)" } ?? fault.rawValue }
 }
 
+/// A way on which a message without sense can be sent to the plugin, for the conformance suite.
+protocol GarbageTransport: RuleTransport {
+    /// The settings that a question holds; nil if the plugin has them from its first message.
+    var settingsOfQuestions: JSONValue? { get }
+    /// Sends a message that is no JSON, and then the question of number 1; returns the violation, if there is one.
+    func violationAfterGarbage(before question: [UInt8]) async -> String?
+}
+
 /// The state and the figures of a remote rule.
 package struct RemoteRuleStatus: Sendable {
     package var rung: String

@@ -108,13 +108,14 @@ struct CheckPlugin: PluginCommand {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("routerd-check-\(getpid())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let transport = try transport(plugins, folder)
-        let check = PluginCheck(transport, timeoutMilliseconds: timeout) {
-            await (transport as? ProcessRule)?.violationAfterGarbage()
-        }
+        let check = PluginCheck(transport, timeoutMilliseconds: timeout)
         let verdict = await check.verdict(on: try PluginID(plugin))
         if json {
             let list = verdict.findings.map { finding -> JSONValue in
-                ["law": .string(finding.law), "violation": finding.violation.map { .string($0) } ?? .null]
+                [
+                    "law": .string(finding.law), "violation": finding.violation.map { .string($0) } ?? .null,
+                    "applicable": .bool(finding.isApplicable),
+                ]
             }
             let members: JSONValue = [
                 "plugin": .string(plugin), "version": verdict.version.map { .string($0) } ?? .null,
@@ -124,7 +125,7 @@ struct CheckPlugin: PluginCommand {
         } else if markdown {
             Console.print(verdict.markdown)
         } else {
-            for finding in verdict.findings { Console.print("\(finding.law): \(finding.violation ?? "ok")") }
+            for finding in verdict.findings { Console.print("\(finding.law): \(finding.verdict)") }
             Console.print("\(plugin) \(verdict.conforms ? "conforms" : "does not conform")")
         }
         if !verdict.conforms { throw ExitCode(1) }
@@ -156,7 +157,12 @@ struct CheckPlugin: PluginCommand {
 
     private func compiled(_ plugins: PluginSet, _ settings: JSONValue) throws -> any RuleTransport {
         guard let kind = plugins.rules.first(where: { $0.id.text == plugin }), !kind.isRepeatable else {
-            Console.error("\(plugin) is no rule of this program: name a command or --url.")
+            let other = plugins.manifests.first { $0.id.text == plugin && $0.kind != .rule }
+            if let kind = other?.kind {
+                Console.error("\(plugin) is a \(kind.rawValue): a test checks it with \(kind.suite) of RouterTesting.")
+            } else {
+                Console.error("\(plugin) is no rule of this program: name a command or --url.")
+            }
             throw ExitCode(2)
         }
         do throws(PluginConfigurationError) {
@@ -164,6 +170,19 @@ struct CheckPlugin: PluginCommand {
         } catch {
             Console.error("--settings\(error.pointer): \(error.message)")
             throw ExitCode(2)
+        }
+    }
+}
+
+extension PluginManifest.Kind {
+    /// The conformance suite of the kind.
+    fileprivate var suite: String {
+        switch self {
+        case .source: "PayloadSourceSuite"
+        case .rule: "RoutingRuleSuite"
+        case .validator: "PasscodeValidatorSuite"
+        case .format: "DeliveryFormatSuite"
+        case .observer: "SceneObserverSuite"
         }
     }
 }

@@ -9,7 +9,7 @@ function write(message) {
 }
 
 // Calls decide(notification, candidates, settings) for each question; it returns a list of verdicts.
-function serve(plugin, version, decide) {
+function serve(version, decide) {
   let buffer = Buffer.alloc(0);
   let settings = {};
   process.stdin.on("data", (bytes) => {
@@ -21,7 +21,8 @@ function serve(plugin, version, decide) {
       if (message.type === "hello") {
         if (message.protocol !== 1) throw new Error("this plugin speaks version 1 of the protocol");
         settings = message.settings;
-        write({ type: "ready", protocol: 1, kind: "rule", plugin, version });
+        // The name of the configuration, so that several rules may run this program.
+        write({ type: "ready", protocol: 1, kind: "rule", plugin: message.plugin, version });
       } else if (message.type === "rule") {
         const verdicts = decide(message.notification, message.candidates, settings);
         write({ type: "verdicts", id: message.id, verdicts });

@@ -11,5 +11,5 @@ function decide(notification, candidates, settings) {
     }));
 }
 
-if (require.main === module) serve("com.example.rule.shielded-roles", "1.0.0", decide);
+if (require.main === module) serve("1.0.0", decide);
 module.exports = { decide };

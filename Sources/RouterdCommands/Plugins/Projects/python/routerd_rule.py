@@ -4,7 +4,7 @@ import struct
 import sys
 
 
-def serve(plugin, version, decide):
+def serve(version, decide):
     """Calls decide(notification, candidates, settings) for each question; it returns a list of verdicts."""
     settings = {}
     while (message := read(sys.stdin.buffer)) is not None:
@@ -12,7 +12,8 @@ def serve(plugin, version, decide):
             if message["protocol"] != 1:
                 sys.exit("this plugin speaks version 1 of the protocol")
             settings = message["settings"]
-            write({"type": "ready", "protocol": 1, "kind": "rule", "plugin": plugin, "version": version})
+            # The name of the configuration, so that several rules may run this program.
+            write({"type": "ready", "protocol": 1, "kind": "rule", "plugin": message["plugin"], "version": version})
         elif message["type"] == "rule":
             verdicts = decide(message["notification"], message["candidates"], settings)
             write({"type": "verdicts", "id": message["id"], "verdicts": verdicts})

@@ -12,4 +12,4 @@ def decide(notification, candidates, settings):
 
 
 if __name__ == "__main__":
-    serve("com.example.rule.shielded-roles", "1.0.0", decide)
+    serve("1.0.0", decide)
