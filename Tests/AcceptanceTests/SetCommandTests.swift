@@ -60,6 +60,30 @@ struct SetCommandTests {
         }
     }
 
+    /// Rules without a name, and rules that run apart from the daemon, are known by the ids of their plugins.
+    @Test func exportedRulesWithoutNamesAreANoOp() async throws {
+        let directory = try TemporaryDirectory()
+        let config = try directory.write(
+            """
+            rules:
+              - {id: routerd.rule.state-floor}
+              - {id: routerd.rule.state-floor, name: second}
+              - {id: routerd.rule.http, plugin: com.example.rule.x, url: "http://127.0.0.1:9/rule"}
+            """, to: "routerd.yaml")
+        try await withServedDaemon(["--config", config], database: directory.file()) { daemon in
+            func run(_ words: String..., input: String = "") async throws -> Program.Ended {
+                try await Program(words, input: input, environment: ["ROUTERD_SERVER": daemon.address]).ended()
+            }
+            let exported = try await run("export", "--rules")
+            #expect(exported.output.contains("id: com.example.rule.x\n"), "\(exported.output)")
+            let again = try await run("apply", "-f", "-", "--exit-status", input: exported.output)
+            #expect(again.status == 0 && again.output == "3 unchanged\n", "\(again.output)\(again.errors)")
+            let more = "---\nkind: Rule\nid: quiet\nspec: {when: \"priority < 5\", then: drop}\n"
+            let added = try await run("apply", "-f", "-", input: exported.output + more)
+            #expect(added.status == 0 && added.output.contains("create Rule quiet"), "\(added.output)\(added.errors)")
+        }
+    }
+
     @Test func pruningMoreThanIsKeptNeedsAWord() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write(TestSet.gallery, to: "gallery.yaml")

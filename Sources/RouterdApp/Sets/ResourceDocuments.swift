@@ -139,15 +139,20 @@ package struct ResourceDocuments {
         }
     }
 
+    /// The name by which an entry of a list of rules is known: that which it gives itself, or that of its plugin.
+    static func name(ofRule entry: JSONValue) -> String? {
+        (entry["name"] ?? entry["plugin"] ?? entry["id"])?.asString
+    }
+
     /// A document of kind `Rule` as an entry of a list of rules: its id is the name of the rule, and its application the only
-    /// one that the rule applies to.
+    /// one that the rule applies to. A rule without a name of its own is known by the id of its plugin.
     private static func rule(
         _ spec: JSONValue, named name: String, for application: ApplicationID?
     ) throws(Problem) -> JSONValue {
         var reader = try ObjectReader(spec)
         if reader.value("name") != nil { throw reader.invalid("name", "is the id of the document") }
         var entry = JSONObject()
-        entry["name"] = .string(name)
+        if !(Self.name(ofRule: spec) ?? "").isSame(as: name) { entry["name"] = .string(name) }
         for member in spec.asObject?.members ?? [] { entry[member.key] = member.value }
         guard let application else { return .object(entry) }
         if reader.value("applications") != nil { throw reader.invalid("applications", "is the document's application") }
@@ -160,7 +165,7 @@ package struct ResourceDocuments {
         var (document, spec) = (JSONObject(), JSONObject())
         document["kind"] = .string(ruleKind)
         for member in entry.asObject?.members ?? [] where member.key != "name" { spec[member.key] = member.value }
-        document["id"] = entry["name"] ?? entry["kind"] ?? .null
+        document["id"] = name(ofRule: entry).map(JSONValue.string) ?? .null
         document["spec"] = .object(spec)
         return document
     }

@@ -109,7 +109,7 @@ enum AppliedBody {
         private static func entries(_ kept: KeptRules?) throws -> [(name: String, value: JSONValue)] {
             guard let kept else { return [] }
             let list = try JSONValue(parsing: kept.document, limits: .configuration).asArray ?? []
-            return list.map { (($0["name"] ?? $0["id"])?.asString ?? "", $0) }
+            return list.map { (ResourceDocuments.name(ofRule: $0) ?? "", $0) }
         }
     }
 
