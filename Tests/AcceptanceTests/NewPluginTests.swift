@@ -92,6 +92,7 @@ struct NewPluginTests {
         (["shift", "--language", "node", "--routerd", "/usr/lib"], "--routerd is for --language swift."),
         (["shift", "--language", "cobol"], "cobol"), (["shift", "--kind", "source"], "source"),
         (["shift", "--id", "shift!"], "--id is not the id of a plugin."),
+        (["shift", "--language", "rules", "--id", "a.b"], "--id is for rules with code"),
         (["."], "There is a "),
     ])
     func aProjectThatCannotBeIsRefused(arguments: [String], message: String) async throws {

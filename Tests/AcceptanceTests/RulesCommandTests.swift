@@ -168,6 +168,28 @@ struct RulesCommandTests {
         #expect(ended.errors.contains("candidate.rol == 'wall'\n^~~~~~~~~~~~~"))
     }
 
+    @Test func everyFaultOfATestIsTold() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try file(
+            directory,
+            """
+            rules: [{name: never, then: drop}]
+            tests:
+              - name: one
+                at: today
+                notification: {priority: 7}
+                sesions: [{id: a}]
+                sessions: [{id: a, rank: 1}, {id: b, role: 7}]
+                expect: {}
+            """)
+        let ended = try await Program.run("rules", "test", rules)
+        #expect(ended.status != 0)
+        for place in ["at", "notification/priority", "sesions", "sessions/0/rank", "sessions/1/role", "expect/session"]
+        {
+            #expect(ended.errors.contains("/tests/0/\(place): "), "\(ended.errors)")
+        }
+    }
+
     @Test func aDaemonDecidesByTheRules() async throws {
         let directory = try TemporaryDirectory()
         let rules = try file(

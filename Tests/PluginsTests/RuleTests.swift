@@ -39,6 +39,15 @@ struct DailyWindowTests {
         #expect(window.end(at: time(7, 0)) == nil)
     }
 
+    @Test func itMayEndWithTheDay() throws {
+        let window = try #require(DailyWindow(startMinute: 22 * 60, endMinute: 1440))
+        #expect(window.end(at: time(21, 59)) == nil)
+        #expect(window.end(at: time(23, 59)) == time(24, 0))
+        #expect(window.end(at: time(24, 0)) == nil)
+        let whole = try #require(DailyWindow(startMinute: 0, endMinute: 1440))
+        #expect(whole.end(at: time(0, 0)) == time(24, 0))
+    }
+
     @Test func theOffsetIsThatOfLocalTime() throws {
         let east = try #require(DailyWindow(startMinute: 22 * 60, endMinute: 7 * 60, utcOffsetMinutes: 120))
         #expect(east.end(at: time(20, 0)) == time(24 + 5, 0))
@@ -51,7 +60,7 @@ struct DailyWindowTests {
 
     @Test func numbersHaveTheirRanges() {
         #expect(DailyWindow(startMinute: -1, endMinute: 0) == nil)
-        #expect(DailyWindow(startMinute: 0, endMinute: 1440) == nil)
+        #expect(DailyWindow(startMinute: 0, endMinute: 1441) == nil)
         #expect(DailyWindow(startMinute: 60, endMinute: 60) == nil)
         #expect(DailyWindow(startMinute: 0, endMinute: 1, utcOffsetMinutes: 1441) == nil)
         #expect(DailyWindow(startMinute: 1439, endMinute: 0, utcOffsetMinutes: -1440) != nil)
@@ -125,6 +134,7 @@ struct QuietHoursRuleTests {
         (#"{"start":"9:00","end":"07:00"}"#, "invalid-value", "/start"),
         (#"{"start":"22.00","end":"07:00"}"#, "invalid-value", "/start"),
         (#"{"start":"22:00","end":"0:700"}"#, "invalid-value", "/end"),
+        (#"{"start":"22:00","end":"24:01"}"#, "invalid-value", "/end"),
         (#"{"start":"22:00","end":"22:00"}"#, "invalid-value", "/end"),
         (#"{"start":"22:00","end":"07:00","utcOffsetMinutes":1441}"#, "invalid-value", "/utcOffsetMinutes"),
         (#"{"start":"22:00","end":"07:00","belowPriority":7}"#, "invalid-value", "/belowPriority"),
@@ -140,7 +150,7 @@ struct QuietHoursRuleTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func itConforms(seed: UInt64) throws {
         #expect(RoutingRuleSuite.violations(of: try rule(#"{"start":"22:00","end":"07:00"}"#), seed: seed) == [])
-        #expect(RoutingRuleSuite.violations(of: try rule(#"{"start":"00:00","end":"23:59"}"#), seed: seed) == [])
+        #expect(RoutingRuleSuite.violations(of: try rule(#"{"start":"00:00","end":"24:00"}"#), seed: seed) == [])
     }
 }
 

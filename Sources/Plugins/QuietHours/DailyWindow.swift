@@ -9,7 +9,7 @@ public import RouterPlugin
 public struct DailyWindow: Hashable, Sendable {
     /// The start in minutes since local midnight: 0 to 1439.
     public let startMinute: Int
-    /// The end in minutes since local midnight: 0 to 1439.
+    /// The end in minutes since local midnight: 0 to 1440, the end of the day.
     public let endMinute: Int
     /// The difference of local time from UTC in minutes: -1440 to 1440.
     public let utcOffsetMinutes: Int
@@ -17,7 +17,7 @@ public struct DailyWindow: Hashable, Sendable {
     /// A window; nil if a number is out of its range, or if start and end are the same, which could mean a whole day
     /// as well as nothing.
     public init?(startMinute: Int, endMinute: Int, utcOffsetMinutes: Int = 0) {
-        guard (0..<1440).contains(startMinute), (0..<1440).contains(endMinute), startMinute != endMinute,
+        guard (0..<1440).contains(startMinute), (0...1440).contains(endMinute), startMinute != endMinute,
             (-1440...1440).contains(utcOffsetMinutes)
         else { return nil }
         self.startMinute = startMinute
@@ -35,7 +35,7 @@ public struct DailyWindow: Hashable, Sendable {
         let local = floorRemainder(floorRemainder(now.milliseconds, day) + Int64(utcOffsetMinutes) * 60_000, day)
         let isOpen = start < end ? start <= local && local < end : start <= local || local < end
         guard isOpen else { return nil }
-        let over = now.advanced(byMilliseconds: floorRemainder(end - local, day))
+        let over = now.advanced(byMilliseconds: end > local ? end - local : end - local + day)
         return over > now ? over : nil
     }
 }

@@ -61,8 +61,8 @@ public struct QuietHoursRule: RoutingRule {
     /// - Throws: `unknown-field`, `missing-field`, `wrong-type` or `invalid-value` with the pointer to the field.
     public init(configuration: JSONValue) throws(PluginConfigurationError) {
         let configuration = try PluginConfiguration(configuration, declared: Self.fields)
-        let start = try Self.minute("start", of: configuration)
-        let end = try Self.minute("end", of: configuration)
+        let start = try Self.minute("start", in: 0...1439, "from 00:00 to 23:59", of: configuration)
+        let end = try Self.minute("end", in: 0...1440, "from 00:00 to 24:00", of: configuration)
         let offset = try configuration.integer("utcOffsetMinutes", in: -1440...1440) ?? 0
         guard let window = DailyWindow(startMinute: start, endMinute: end, utcOffsetMinutes: Int(offset)) else {
             throw configuration.invalid("end", because: "must not be the same as start")
@@ -105,8 +105,7 @@ public struct QuietHoursRule: RoutingRule {
     public func verdict(
         on candidate: Candidate, for notification: NotificationView, at now: Timestamp
     ) -> RoutingVerdict {
-        guard notification.priority.rawValue < belowPriority.rawValue,
-            applications?.contains(notification.application) ?? true,
+        guard notification.priority.rawValue < belowPriority.rawValue, applies(to: notification.application),
             devices.map({ names in candidate.device.map { names.contains($0.text) } ?? false }) ?? true,
             let end = hours.map({ $0.end(at: now) }) ?? window.end(at: now)
         else { return .accept }
@@ -114,14 +113,16 @@ public struct QuietHoursRule: RoutingRule {
     }
 
     private static func minute(
-        _ field: String, of configuration: PluginConfiguration
+        _ field: String, in range: ClosedRange<Int>, _ words: String, of configuration: PluginConfiguration
     ) throws(PluginConfigurationError) -> Int {
         let text = try configuration.required(field, configuration.string(field))
-        let digits = text.utf8.map { Int($0) - Int(UInt8(ascii: "0")) }
-        guard digits.count == 5, text.utf8.dropFirst(2).first == UInt8(ascii: ":"),
-            [0, 1, 3, 4].allSatisfy({ (0...9).contains(digits[$0]) }),
-            digits[0] * 10 + digits[1] < 24, digits[3] < 6
-        else { throw configuration.invalid(field, because: "must be a time of day from 00:00 to 23:59") }
-        return (digits[0] * 10 + digits[1]) * 60 + digits[3] * 10 + digits[4]
+        guard let minute = TimeOfDay.minutes(text), range.contains(minute) else {
+            throw configuration.invalid(field, because: "must be a time of day \(words)")
+        }
+        return minute
     }
+}
+
+extension QuietHoursRule: ScopedRule {
+    package func applies(to application: ApplicationID) -> Bool { applications?.contains(application) ?? true }
 }

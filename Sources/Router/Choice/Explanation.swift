@@ -58,7 +58,8 @@ extension Chooser {
             case .session, .held, .dropped: true
             }
         var facts = NotificationFacts(notification, at: now)
-        let rules = ruleSet.active.map { (id: $0.id, rule: $0.concerned(by: &facts)) }
+        let rules = ruleSet.active.filter { $0.decides(on: notification.application) }
+            .map { (id: $0.id, rule: $0.concerned(by: &facts)) }
         var shown: [Explanation.Considered] = []
         tenant.registry.examine(query, hasCandidates: hasCandidates, steps: steps, &work) { examined in
             guard shown.count < limit else { return false }

@@ -6,7 +6,7 @@ package import RouterPlugin
 ///       when: "priority < 10 AND candidate.role == 'wall'"
 ///       during: {zone: Europe/Berlin, from: "22:00", to: "07:00"}
 ///       then: {hold: end}
-package struct DeclaredRule: NotificationRule {
+package struct DeclaredRule: NotificationRule, ScopedRule {
     /// The verdict, as far as it does not depend on the time.
     package enum Outcome: Hashable, Sendable {
         case veto, prefer, drop
@@ -30,6 +30,8 @@ package struct DeclaredRule: NotificationRule {
 
     package var looksAhead: Bool { outcome == .prefer }
 
+    package func applies(to application: ApplicationID) -> Bool { applications?.contains(application) ?? true }
+
     package var amends: Bool { if case .amend = outcome { true } else { false } }
 
     package func amendment(of facts: inout NotificationFacts) -> Amendment? {
@@ -39,7 +41,7 @@ package struct DeclaredRule: NotificationRule {
 
     /// Whether the notification and the time are those of the rule; its condition may still fail.
     private func applies(to facts: NotificationFacts) -> Bool {
-        guard applications?.contains(facts.notification.application) ?? true else { return false }
+        guard applies(to: facts.notification.application) else { return false }
         return windows?.contains(facts.time) ?? true
     }
 

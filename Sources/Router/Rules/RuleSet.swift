@@ -68,6 +68,12 @@ package final class RuleSet: Sendable {
 extension RoutingRule {
     var isShadow: Bool { (self as? RuleInstance)?.mode == .shadow }
 
+    /// Whether the rule is for the application at all.
+    func decides(on application: ApplicationID) -> Bool {
+        guard (self as? any ScopedRule)?.applies(to: application) ?? true else { return false }
+        return (self as? RuleInstance)?.rule.decides(on: application) ?? true
+    }
+
     /// The rule for one notification; nil if it accepts every candidate of it.
     func concerned(by facts: inout NotificationFacts) -> (any RoutingRule)? {
         guard let rule = self as? any NotificationRule else { return self }

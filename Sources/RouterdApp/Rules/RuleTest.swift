@@ -35,26 +35,52 @@ package struct RuleTest: Sendable {
     private static let takenLimit = 512
     private static let mostSecondsAgo: Int64 = 31_536_000
 
-    /// Reads a test.
-    init(_ value: JSONValue, at pointer: String) throws(Problem) {
-        var reader = try ObjectReader(value, at: pointer)
-        guard let name = try reader.string("name") else { throw reader.missing("name") }
-        self.name = name
-        now = try Self.time("at", &reader) ?? Self.usualTime
-        let application =
-            try reader.identifier("application", of: IdentifierKinds.Application.self)
-            ?? ApplicationID(unchecked: "com.example.App")
-        view = try Self.view(try reader.object("notification"), application)
-        var sessions: [SceneSession] = []
-        for (place, session) in (try reader.array("sessions", atMost: Self.sessionLimit) ?? []).enumerated() {
-            let pointer = "\(pointer)/sessions/\(place)"
-            sessions.append(try Self.session(session, pointer, application, created: place, now: now))
+    /// Reads a test and reports all of its faults, one for each field at most; nil if there are any.
+    init?(_ value: JSONValue, at pointer: String, reporting report: (Problem) -> Void) {
+        var hasFaults = false
+        func attempt<Part>(_ read: () throws(Problem) -> Part) -> Part? {
+            do throws(Problem) { return try read() } catch {
+                report(error)
+                hasFaults = true
+                return nil
+            }
         }
-        self.sessions = sessions
-        past = try Self.past(try reader.object("past"), of: view, at: now)
-        guard let expected = try reader.object("expect") else { throw reader.missing("expect") }
-        self.expected = try Self.expectation(expected)
-        try reader.finish()
+        func attemptOptional<Part>(_ read: () throws(Problem) -> Part?) -> Part? { attempt(read) ?? nil }
+        guard var reader = attempt({ () throws(Problem) in try ObjectReader(value, at: pointer) }) else { return nil }
+        let name = attempt { () throws(Problem) -> String in
+            guard let name = try reader.string("name") else { throw reader.missing("name") }
+            return name
+        }
+        let time = attemptOptional { () throws(Problem) in try Self.time("at", &reader) }
+        let now = time ?? Self.usualTime
+        let named = attemptOptional { () throws(Problem) in
+            try reader.identifier("application", of: IdentifierKinds.Application.self)
+        }
+        let application = named ?? ApplicationID(unchecked: "com.example.App")
+        let view = attempt { () throws(Problem) in try Self.view(try reader.object("notification"), application) }
+        let list = attemptOptional { () throws(Problem) in
+            try reader.array("sessions", atMost: Self.sessionLimit)
+        }
+        var sessions: [SceneSession] = []
+        for (place, value) in (list ?? []).enumerated() {
+            let session = attempt { () throws(Problem) in
+                try Self.session(value, "\(pointer)/sessions/\(place)", application, created: place, now: now)
+            }
+            if let session { sessions.append(session) }
+        }
+        let past = attemptOptional { () throws(Problem) -> RuleHistory? in
+            let past = try reader.object("past")
+            guard let view else { return nil }
+            return try Self.past(past, of: view, at: now)
+        }
+        let expected = attempt { () throws(Problem) -> Expectation in
+            guard let expected = try reader.object("expect") else { throw reader.missing("expect") }
+            return try Self.expectation(expected)
+        }
+        _ = attempt { () throws(Problem) in try reader.finish() }
+        guard !hasFaults, let name, let view, let expected else { return nil }
+        (self.name, self.now, self.view, self.expected) = (name, now, view, expected)
+        (self.sessions, self.past) = (sessions, past)
     }
 
     /// Runs the test; returns what differs from the expectation, nothing if the test passes.

@@ -45,11 +45,10 @@ extension ConfigurationLoader {
     mutating func tests() -> [RuleTest] {
         var tests: [RuleTest] = []
         for (place, value) in elements("tests") {
-            do throws(Problem) {
-                tests.append(try RuleTest(value, at: "/tests/\(place)"))
-            } catch {
-                report(error)
-            }
+            var problems: [Problem] = []
+            let test = RuleTest(value, at: "/tests/\(place)") { problems.append($0) }
+            if let test { tests.append(test) }
+            for problem in problems { report(problem) }
         }
         return tests
     }

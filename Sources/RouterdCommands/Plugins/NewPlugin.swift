@@ -35,13 +35,19 @@ struct NewPlugin: ParsableCommand {
     var kind = Kind.rule
     @Option(help: "rules, python, node or swift.")
     var language = Language.python
-    @Option(help: "The id of the plugin; rules without code have none.")
-    var id = "com.example.rule.shielded-roles"
+    @Option(
+        help: "The id of the plugin; rules without code have none. (default: com.example.rule.shielded-roles)")
+    var id: String?
     @Option(help: "For swift, routerd's package: a folder or a URL. (default: the checkout of this program)")
     var routerd: String?
 
+    private static let usualID = "com.example.rule.shielded-roles"
+
     func validate() throws {
-        guard (try? PluginID(id)) != nil else { throw ValidationError("--id is not the id of a plugin.") }
+        if let id {
+            guard (try? PluginID(id)) != nil else { throw ValidationError("--id is not the id of a plugin.") }
+            guard language != .rules else { throw ValidationError("--id is for rules with code.") }
+        }
         guard routerd == nil || language == .swift else { throw ValidationError("--routerd is for --language swift.") }
     }
 
@@ -53,7 +59,7 @@ struct NewPlugin: ParsableCommand {
         let place = URL(filePath: folder).standardizedFileURL.path
         for (name, bytes) in try files() {
             let text = String(decoding: bytes, as: UTF8.self)
-                .replacingOccurrences(of: "com.example.rule.shielded-roles", with: id)
+                .replacingOccurrences(of: Self.usualID, with: id ?? Self.usualID)
                 .replacingOccurrences(of: "/srv/rules/", with: "\(place)/")
             let file = URL(filePath: "\(folder)/\(name)")
             try FileManager.default.createDirectory(
