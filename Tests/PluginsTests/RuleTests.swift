@@ -224,6 +224,7 @@ struct BuiltInPluginsTests {
         let error = #expect(throws: PluginConfigurationError.self) {
             try catalog.rules(configuredBy: parsed(#"[{"id":"routerd.rule.state-floor","flor":"background"}]"#))
         }
-        #expect(error?.description == "/0/flor: There is no such field; the fields are: id, floor, atOrBelowPriority.")
+        let fields = "id, floor, atOrBelowPriority, name, applications, mode"
+        #expect(error?.description == "/0/flor: There is no such field; the fields are: \(fields).")
     }
 }

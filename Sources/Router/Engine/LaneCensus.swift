@@ -34,7 +34,7 @@ extension LaneReport {
         case .endpoint: return .endpoint
         case .origin: return .origin
         case .slowSlots: return .slowSlots
-        case .originShare, .share: return .share
+        case .originShare, .share, .streamShare: return .share
         case .consumer: return .consumer
         case nil: break
         }

@@ -218,11 +218,10 @@ extension CallOutRule: GarbageTransport {
         default: break
         }
         let answer = await send(question)
-        do throws(RuleFault) {
-            _ = try read(answer, 1)
-            return nil
-        } catch {
-            return "the question after a body that is no JSON: \(error.rawValue)"
-        }
+        guard case .response(let response) = answer.outcome, response.status == 200,
+            let message = try? RuleProtocol.read(response.body, from: rule.id, time: { Timestamp(rfc3339: $0) }),
+            case .verdicts(1, _) = message
+        else { return "it does not answer the question after a body that is no JSON" }
+        return nil
     }
 }

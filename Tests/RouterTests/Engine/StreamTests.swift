@@ -363,8 +363,8 @@ struct StreamTests {
         let applications = [0, 1].map { ApplicationID(unchecked: "com.example.g\($0)") }
         for session in 0..<20 { try bench.accept(ContentID(unchecked: "\(session)"), application: applications[0]) }
         let first = try bench.start()
-        // Its class may use 15, and eight for each free one.
-        #expect(first.count == 14)
+        // Its class may use 16, and eight for each free one.
+        #expect(first.count == 15)
         let waiting = bench.engine.planner.lanes.keys.filter { bench.engine.planner.blockedOn($0) != nil }
         #expect(waiting.allSatisfy { bench.engine.planner.blockedOn($0) == .streamShare(applications[0]) })
         #expect(!waiting.isEmpty)

@@ -51,7 +51,7 @@ struct RuleInstanceTests {
         #expect(
             Chooser(rules: rules).explain(
                 .about("x"), from: Tenant(.gallery(), RuleTests.scenes), at: .epoch, limit: 9
-            ).considered[1].verdicts.map(\.verdict) == [.accept, .veto(reason: "no")])
+            ).considered[1].verdicts.map(\.verdict) == [.veto(reason: "no")])
     }
 
     @Test func aRuleInShadowChangesNothingAndIsRecorded() throws {

@@ -243,7 +243,10 @@ struct StreamHubTests {
         let bench = Bench()
         let consumer = bench.attach(isPoll: true)
         bench.send("a")
-        guard case .messages(let taken) = await consumer.next() else { return Issue.record("It has no message.") }
+        guard case .messages(let taken) = await consumer.next() else {
+            Issue.record("It has no message.")
+            return
+        }
         bench.detach(consumer)
         bench.hub.handBack(taken, of: bench.consumer(isPoll: true))
         #expect(bench.outcomes("a").isEmpty)

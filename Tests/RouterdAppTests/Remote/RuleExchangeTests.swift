@@ -168,11 +168,14 @@ struct RuleExchangeTests {
         try await withScripts(old, new) { daemon, _ in
             let document = Self.document("http://127.0.0.1:9/first").replacing(
                 "rules: [", with: "rules: [{name: x, then: veto}, ")
-            #expect(try await daemon.call(.put, "/v1/rules", document)["version"] == 1)
+            let used = try await daemon.call(.put, "/v1/rules", document)
+            #expect(used["version"] == 1)
             #expect(!old.isStopped && !new.isStopped)
-            #expect(try await daemon.call(.put, "/v1/rules", "rules: []")["version"] == 2)
+            let emptied = try await daemon.call(.put, "/v1/rules", "rules: []")
+            #expect(emptied["version"] == 2)
             #expect(old.isStopped)
-            #expect(try await daemon.post(about: "photo/1")["decision", "session"] == "A")
+            let posted = try await daemon.post(about: "photo/1")
+            #expect(posted["decision", "session"] == "A")
         }
     }
 }
