@@ -89,11 +89,14 @@ extension Engine {
 extension Tenant {
     /// Visits the timers of an application that comes into an engine.
     fileprivate func visitTimers(_ visit: (TimerQueue.Kind, Timestamp) -> Void) {
+        var present: [SessionKey] = []
         for session in sessions.values {
             if let end = session.leaseExpiresAt { visit(.lease(session.key), end) }
-            // Its grace period begins when the timer fires, for the first time.
-            if isPresentByStream(session) { visit(.presence(session.key), Timestamp(milliseconds: 0)) }
+            if isPresentByStream(session) { present.append(session.key) }
         }
+        // Their grace periods begin when the timers fire, for the first time. All of these are due at once, so that the order
+        // of keys is theirs.
+        for key in present.sorted() { visit(.presence(key), Timestamp(milliseconds: 0)) }
         for session in discarded.values {
             if let end = session.discardEndsAt { visit(.discard(session.key), end) }
         }

@@ -86,7 +86,7 @@ package struct Engine: Sendable {
         for application in state.deletions { deletions[application.id] = ApplicationDeletion(of: application) }
         for session in state.sessions { tenants[session.key.application]?.put(session) }
         // Held notifications and locks set theirs as they are put in place.
-        for tenant in tenants.values { setTimers(of: tenant) }
+        for id in tenants.keys.sorted() { tenants[id].map { setTimers(of: $0) } }
         for source in state.sources { catalog.put(source) }
         for set in state.resourceSets { catalog.put(set) }
         for gate in state.gates { tenants[gate.key.application]?.gates.put(gate) }

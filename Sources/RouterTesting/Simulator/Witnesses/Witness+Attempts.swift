@@ -193,8 +193,12 @@ extension Witness {
                 }
             }
         }
-        let (hooks, streams) = (underWay(isStream: false), underWay(isStream: true))
-        for (key, head) in heads where isStream(key) ? streams < caps.streams : hooks < caps.slots {
+        let hasSlot = underWay(isStream: false) < caps.slots
+        let hasStreamSlot = underWay(isStream: true) < caps.streams
+        for (key, head) in heads {
+            // A lane whose receiver was away when it was queued waits for a turn among the webhooks.
+            let (isStream, isAttached) = (isStream(key), streams.attached.contains(key))
+            guard isStream && isAttached || hasSlot, !isStream || hasStreamSlot else { continue }
             checkHead(engine, head, of: key, at: now)
         }
     }
