@@ -350,7 +350,10 @@ struct ProcessRuleTests {
             _ = try await daemon.post(about: "photo/2")
             let listed = try await Self.listed(daemon)
             #expect(listed["state"] == "quarantined" && listed["calls"] == 1)
-            #expect(listed["lastFault"]?["fault"] == "ended" && listed["lastFault"]?["cause"] == "signal 6")
+            let last = listed["lastFault"]
+            // The first process of a namespace is not ended by SIGABRT, and abort(3) goes on to a fault of memory.
+            let causes: [JSONValue] = ["signal 6", "signal 11"]
+            #expect(last?["fault"] == "ended" && causes.contains(last?["cause"] ?? .null), "\(listed)")
             let enabled = try await daemon.call(.post, "/v1/plugins/\(Self.plugin)/enable")
             #expect(enabled.status == 200 && enabled["state"] != "quarantined")
             #expect(try await daemon.call(.post, "/v1/plugins/com.example.none/enable").status == 404)
