@@ -69,8 +69,14 @@ class Tab:
         path.write_bytes(base64.b64decode((await self.call("Page.captureScreenshot"))["data"]))
 
     async def close(self):
-        address = f"http://127.0.0.1:{self.port}/json/close/{self.target}"
-        await asyncio.to_thread(lambda: urllib.request.urlopen(address).read())
+        """Closes the tab, and waits until its scripts have ended."""
+        base = f"http://127.0.0.1:{self.port}/json"
+        await asyncio.to_thread(lambda: urllib.request.urlopen(f"{base}/close/{self.target}").read())
+
+        async def targets():
+            return await asyncio.to_thread(lambda: urllib.request.urlopen(f"{base}/list").read().decode())
+
+        await until(self.target, targets, lambda wanted, found: wanted not in found)
 
 
 async def until(wanted, read, fits):

@@ -15,7 +15,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from browser import Tab, pages, started_browser, started_daemon
+from browser import Tab, pages, started_browser, started_daemon, until
 
 PAGE = """<!doctype html><title>passkey</title><script>
 const bytes = (text) => new TextEncoder().encode(text);
@@ -79,6 +79,7 @@ def expect(member, wanted, answer):
 
 async def play(gate, origin, tools):
     tab = await Tab.open(tools, f"{origin}/index.html")
+    await until("function", lambda: tab.evaluate("typeof unlock"), lambda wanted, found: wanted == found)
     await tab.call("WebAuthn.enable")
     authenticator = (await tab.call("WebAuthn.addVirtualAuthenticator", options={
         "protocol": "ctap2", "transport": "internal", "hasUserVerification": True, "isUserVerified": True}))["authenticatorId"]
