@@ -142,8 +142,8 @@ def main() -> int:
                 stand_aside(browser, api, f"http://127.0.0.1:{receiver.server_port}/good", given.pictures)
                 hold(browser, api, given.pictures)
                 mistype(browser, api, given.pictures)
-                inspect(browser, api, given.routerd, given.pictures)
                 show_keys(browser, given.routerd, given.pictures)
+                inspect(browser, api, given.routerd, given.pictures)
             finally:
                 if browser:
                     browser.close()

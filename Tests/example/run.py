@@ -68,7 +68,8 @@ def command(*arguments: str, status: int = 0) -> str:
 def check_commands(project: Path, folder: Path) -> None:
     manifest = json.loads(command("plugins", "show", RULE, "--json"))
     require(manifest["kind"] == "rule" and manifest["version"] == "1.0.0", f"the manifest is the rule's: {manifest}")
-    require([field["name"] for field in manifest["fields"]] == ["roles", "belowPriority"], "the fields are the rule's")
+    fields = [field["name"] for field in manifest["fields"]]
+    require(fields == ["roles", "belowPriority", "name", "applications", "mode"], f"the fields are the rule's: {fields}")
     verdict = command("plugin", "check", "--plugin", RULE, "--settings", '{"roles": ["kiosk"]}', "--markdown")
     require(verdict in (project / "README.md").read_text(), f"the README shows the verdict of the rule: {verdict}")
     require("routerd.rule.quiet-hours" in command("plugins"), "the built-in plugins are listed too")
