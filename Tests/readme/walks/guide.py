@@ -27,7 +27,7 @@ class Guide(Stage):
             "serve": self.daemon_serves, "receive": self.start_receiver, "gallery": self.gallery_is_put,
             "send": self.both_arrive, "explain": self.is_explained, "eval": self.is_true,
             "down": self.waits, "resume": self.lane_is_resumed, "rule": self.rule_decides,
-            "rule-removed": self.rule_is_removed, "keys": self.keys_are_made,
+            "rule-explained": self.veto_is_shown, "rule-removed": self.rule_is_removed, "keys": self.keys_are_made,
             "configured": self.configuration_is_served, "status": self.status_is_shown,
             "rotate": self.secret_is_new, "verify": self.receivers_verify, "signed": self.signed_is_taken,
             "source": self.source_is_tried, "schedule": self.schedule_is_taken,
@@ -71,6 +71,10 @@ class Guide(Stage):
     def rule_decides(self, block: str) -> None:
         output = self.sends(block, "/main")
         require("0 failed" in output and "→ main" in output, f"the rule's test passes, and the main window is chosen: {output}")
+
+    def veto_is_shown(self, block: str) -> None:
+        output = self.shell.run(block)
+        require("the inspector is for urgent notifications" in output, f"the veto is shown: {output}")
 
     def rule_is_removed(self, block: str) -> None:
         require("0 rules" in self.shell.run(block), "no rule is in use")
