@@ -9,7 +9,10 @@ BUILD = Scripts/build.py $(STRICT)
 RELEASE = .build/release/routerd
 DEBUG = .build/debug/routerd
 PREFIX ?= /usr/local
-TEST = $(SWIFT) test --skip-build --no-color-diagnostics
+# At most 32 tests at once: without a bound the tests of a process start together and hold 4,000 threads and 9,000 descriptors.
+WIDTH = --experimental-maximum-parallelization-width
+# A crash prints the thread that crashed, not each of them.
+TEST = SWIFT_BACKTRACE=threads=crashed,color=no $(SWIFT) test --skip-build --no-color-diagnostics
 # Tests of the binary, tests of the transport, and tests that take five seconds of processor time or more in a debug build, run
 # in processes of their own. A test that computes holds one of the few threads that all tests of a process share: beside it a
 # client of a socket would run out of its time. Tests of the transport open thousands of connections, beside which others run
@@ -59,14 +62,14 @@ run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debu
 	@exec $(DEBUG) serve --config $(CONFIG)
 
 test-fast: check build-tests  ## Check the style, then run the tests that stay within the process.
-	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)"
-	$(TEST) --filter "$(TRANSPORT)"
+	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)" $(WIDTH) 32
+	$(TEST) --filter "$(TRANSPORT)" $(WIDTH) 32
 
 test: check build-tests  ## Everything that a change must pass: the fast tests, the binary, the README, senders, chaos, allocations.
-	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)"
+	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)" $(WIDTH) 32
 	$(TEST) --filter "$(COMPUTING)"
-	$(TEST) --filter "$(TRANSPORT)"
-	$(TEST) --filter "$(BINARY)" --experimental-maximum-parallelization-width 8
+	$(TEST) --filter "$(TRANSPORT)" $(WIDTH) 32
+	$(TEST) --filter "$(BINARY)" $(WIDTH) 8
 	$(MAKE) check-benchmarks
 	$(MAKE) check-readme
 	$(MAKE) check-example
