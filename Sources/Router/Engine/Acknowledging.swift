@@ -21,7 +21,11 @@ struct Acknowledging {
             return isItsOwn ? plan.reply = .acknowledged : plan.refuse(.unknownDelivery(id))
         }
         let notification = delivery.notification
-        let wasSent = delivery.machine.progress.attempts > 0 || !delivery.machine.isWaiting || notification.isInDoubt
+        let attempts = delivery.machine.progress.attempts
+        // The attempts of a delivery that has moved may all have been at another session.
+        let wasElsewhere =
+            stored.attempts.count >= attempts && !stored.attempts.contains { $0.session == word.session.session }
+        let wasSent = attempts > 0 && !wasElsewhere || !delivery.machine.isWaiting || notification.isInDoubt
         guard planner.lane(of: stored.sequence) == word.session, wasSent else {
             return plan.refuse(.unknownDelivery(id))
         }
@@ -30,7 +34,7 @@ struct Acknowledging {
         switch word.meaning {
         case .taken(let answer):
             let attempt = FinishedAttempt(
-                sequence: stored.sequence, number: delivery.machine.progress.attempts, session: word.session.session,
+                sequence: stored.sequence, number: attempts, session: word.session.session,
                 url: "", startedAt: plan.time, result: .acknowledged, answer: answer)
             if answer != nil { _ = scenes?.hear(attempt, in: &plan) }
             plan.settle(stored.sequence, as: .delivered)

@@ -55,7 +55,7 @@ extension Engine {
     mutating func reviewConnection(of key: SessionKey, isNew: Bool = false) {
         // To change the planner costs more than to look, and most sessions have no connection.
         guard planner.consumers.isPresent(key) else { return }
-        if isNew { planner.consumers.cut(key) } else { planner.consumers.review(key, in: tenants[key.application]) }
+        if isNew { planner.cut(key) } else { planner.review(key, in: tenants[key.application]) }
     }
 
     /// The endpoints of an application's sessions may have changed: connections to sessions that are not reached by a stream
@@ -63,7 +63,7 @@ extension Engine {
     mutating func reviewConnections(of id: ApplicationID, at now: Timestamp) {
         let tenant = tenants[id]
         for key in planner.consumers.present(of: id) {
-            planner.consumers.review(key, in: tenant)
+            planner.review(key, in: tenant)
             if !planner.consumers.isPresent(key) { timers.setLease(of: tenant?.sessions[key.session]) }
         }
         for session in tenant?.sessionsByConfiguredStream ?? [] { watchPresence(of: session, at: now) }
@@ -122,11 +122,19 @@ extension Consumers {
         }
         return graceEnd(of: key, at: now)
     }
+}
 
+extension LanePlanner {
     /// Ends a connection unless it is to a session that is reached by a stream.
     fileprivate mutating func review(_ key: SessionKey, in tenant: Tenant?) {
         let endpoint = tenant?.scene(key.session).flatMap { tenant?.endpoint(of: $0) }
         if endpoint?.isStream != true { cut(key) }
+    }
+
+    /// Ends the connection of a session. Its lane may wait for a slot of streams, and goes among the webhooks' from now on.
+    fileprivate mutating func cut(_ key: SessionKey) {
+        consumers.cut(key)
+        reconsider(key)
     }
 }
 

@@ -302,6 +302,28 @@ struct StreamTests {
         #expect(try bench.plan(.acknowledge(word)).changes.isEmpty)
     }
 
+    @Test("A delivery that has moved is acknowledged by its new session only after it was sent there")
+    func movedDelivery() throws {
+        var bench = try bench()
+        let other = SessionKey.gallery("B")
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        var draft = SessionDraft.of(Scene("B"))
+        draft.endpoint = EndpointDraft(url: Endpoint.streamURL, keys: nil, freshSecret: "whsec_c2VjcmV0")
+        try bench.run(.putSession(other, draft))
+        try bench.run(.deleteSession(Self.A))
+        try bench.finish(attempt, Self.lost)
+        #expect(try bench.stored(1)?.decision.session == other.session)
+        let word = Acknowledgement(session: other, notification: attempt.notification.id)
+        #expect(try bench.run(.acknowledge(word)).refusal != nil)
+        #expect(try bench.stored(1)?.state == .waiting)
+        try bench.run(.attachConsumer(other, epoch: 1))
+        try bench.finish(try #require(try bench.start().first), Self.lost)
+        #expect(isAcknowledged(try bench.run(.acknowledge(word))))
+        #expect(try bench.stored(1)?.state == .delivered)
+    }
+
     @Test("A disconnected session is connected again by the acknowledgement of its scene.willConnect")
     func disconnects() throws {
         var bench = try bench(lifeCycleEvents: true)
@@ -411,6 +433,26 @@ struct StreamTests {
         let next = try bench.start()
         #expect(next.map(\.endpoint.isStream) == [false])
         #expect(bench.engine.planner.slots.total == 1 && bench.engine.planner.streamSlots.total == 0)
+    }
+
+    @Test("A lane that waits for a slot of streams is served by webhook as soon as its configuration has a URL")
+    func leavesTheTurnsOfStreams() throws {
+        var bench = Workbench(maximumInFlight: 4, streamSlots: 1)
+        var configuration = SceneConfiguration.standard
+        configuration.endpoint = Endpoint(url: Endpoint.streamURL, secret: "whsec_c2VjcmV0")
+        try bench.add(.gallery(multipleScenes: true, configurations: [configuration]), [])
+        for (session, content) in ["A": "a", "B": "b"].sorted(by: { $0.key < $1.key }) {
+            let key = SessionKey.gallery(SessionID(unchecked: session))
+            var draft = SessionDraft.of(Scene(key.session, can: "SELF == '\(content)'"))
+            draft.endpoint = nil
+            draft.configuration = "Default"
+            try bench.run(.putSession(key, draft))
+            try bench.run(.attachConsumer(key, epoch: 1))
+            try bench.accept(ContentID(unchecked: content))
+        }
+        #expect(try bench.start().map(\.endpoint.isStream) == [true])
+        try bench.run(.putApplication(.of(.gallery(multipleScenes: true))))
+        #expect(try bench.start().map(\.endpoint.isStream) == [false])
     }
 
     @Test("A delivery that a crash has interrupted may be acknowledged")

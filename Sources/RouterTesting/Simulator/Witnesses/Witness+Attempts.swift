@@ -230,9 +230,12 @@ extension Witness {
         checkWait(engine, head, in: key, at: now)
     }
 
-    /// Whether the lane's scene connects only when the delegate's event under way has ended.
+    /// Whether the lane's scene connects only when the delegate's event has ended, which is under way or waits for a slot.
     private func waitsForDelegate(_ engine: Engine, _ key: SessionKey) -> Bool {
-        engine.planner.isEarly(key) && ledger.underWay(in: .delegate(of: key.application)) > 0
+        guard engine.planner.isEarly(key) else { return false }
+        let delegate = SessionKey.delegate(of: key.application)
+        if ledger.underWay(in: delegate) > 0 { return true }
+        return engine.planner.lanes[delegate]?.urgency.map { hasTurns(delegate, $0, engine.planner) } == false
     }
 
     /// A delivery that may be overtaken is tried again at its time, unless its lane is full or has to wait anyway.
@@ -267,7 +270,7 @@ extension Witness {
         }
         if let pause = pause(of: key, engine), pause > now {
             // The lane notices its pause in its turn, which needs a slot, and after the delegate's event.
-            guard planner.slots.admits(urgency), !waitsForDelegate(engine, key) else { return }
+            guard hasTurns(key, urgency, planner), !waitsForDelegate(engine, key) else { return }
             return checkWake(engine, pause, "the pause of \(key)", at: now)
         }
         switch planner.blockedOn(key) {

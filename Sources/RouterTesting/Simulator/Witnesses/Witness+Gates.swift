@@ -281,8 +281,8 @@ extension Witness {
         guard entry.underWay == nil, let lane = entry.lane, ledger.underWay(in: lane) == 0,
             ledger.registrations.reachableSession(lane) != nil
         else { return false }
-        let known = engine.planner.lanes[lane]
-        return engine.planner.blockedOn(lane) == nil && known?.urgency.map(engine.planner.slots.admits) == true
+        guard let urgency = engine.planner.lanes[lane]?.urgency else { return false }
+        return engine.planner.blockedOn(lane) == nil && hasTurns(lane, urgency, engine.planner)
     }
 
     /// A notification held behind an open gate, or for a session that has left, has to move on.
