@@ -30,6 +30,10 @@ def measured(routerd: str, folder: Path, rate: str, arguments: list[str]) -> dic
     return found
 
 
+def shown(milliseconds: float | None) -> str:
+    return "–" if milliseconds is None else f"{milliseconds:.2f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--routerd", default=".build/release/routerd")
@@ -44,10 +48,11 @@ def main() -> None:
         for rate in options.rates.split(","):
             found = measured(options.routerd, Path(name) / rate, rate, [
                 "--seconds", options.seconds, "--sessions", options.sessions])
-            times = [f"{found[kind][percentile]:.2f}" for kind in ("acceptMilliseconds", "deliveryMilliseconds")
+            # A percentile with too few requests beyond it is not in the report.
+            times = [shown(found[kind].get(percentile)) for kind in ("acceptMilliseconds", "deliveryMilliseconds")
                      for percentile in ("p50", "p99", "p999")]
             refused = sum(found["refused"].values()) + sum(found["unanswered"].values())
-            cells = [rate, *times, f"{found['latenessMilliseconds']['p99']:.2f}", f"{found['microseconds']:.0f}",
+            cells = [rate, *times, shown(found["latenessMilliseconds"].get("p99")), f"{found['microseconds']:.0f}",
                      f"{found['accepted']:,}", f"{found['delivered']:,}", f"{refused:,}",
                      "yes" if found["conserved"] else "NO"]
             print(f"| {' | '.join(cells)} |", flush=True)

@@ -29,9 +29,9 @@ package struct APIClient: Sendable {
 
     /// Posts a body and returns at once; `completion` is called once, on a thread of the transport.
     package func post(
-        _ path: String, body: [UInt8], completion: @escaping @Sendable (TransferResult.Outcome) -> Void
+        _ path: String, body: [UInt8], completion: @escaping @Sendable (TransferResult) -> Void
     ) {
-        transport.start(request(.post, path, [], body)) { completion($0.outcome) }
+        transport.start(request(.post, path, [], body), completion: completion)
     }
 
     private func request(

@@ -8,21 +8,29 @@ import UnixSignals
 /// The minimal receiver: reads each body and answers 204, or as it is told.
 package struct EchoApp: Sendable {
     private let address: ListenAddress
-    private let onReceived: (@Sendable (_ webhookID: String) -> Void)?
-    private let answer: (@Sendable (_ webhookID: String, _ path: String) async -> Int)?
+    private let endsAtSignals: Bool
+    private let answer: (@Sendable (Webhook) async -> Int)?
     /// The stream ends when the receiver is told to stop.
     private let life = AsyncStream<Never>.makeStream()
 
+    /// A request that has a `webhook-id`.
+    package struct Webhook: Sendable {
+        package var id: String
+        package var path: String
+        /// With names in lower case.
+        package var headers: [(name: String, value: String)]
+        package var body: [UInt8]
+    }
+
     /// - Parameters:
-    ///   - onReceived: Called for each request that has a `webhook-id`, before it is answered.
+    ///   - endsAtSignals: Whether SIGINT and SIGTERM end it; else they are left to the caller.
     ///   - answer: The status of the answer to a request that has a `webhook-id`; nil answers 204. The wait for it is cancelled
     ///     when the receiver is told to stop.
     package init(
-        address: ListenAddress, onReceived: (@Sendable (_ webhookID: String) -> Void)? = nil,
-        answer: (@Sendable (_ webhookID: String, _ path: String) async -> Int)? = nil
+        address: ListenAddress, endsAtSignals: Bool = true, answer: (@Sendable (Webhook) async -> Int)? = nil
     ) {
         self.address = address
-        self.onReceived = onReceived
+        self.endsAtSignals = endsAtSignals
         self.answer = answer
     }
 
@@ -33,13 +41,14 @@ package struct EchoApp: Sendable {
     package func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
         let router = Hummingbird.Router(context: RouterdContext.self)
         router.post("**") { request, _ in
-            _ = try await request.bytes(atMost: DaemonLimits.bodyBytes)
-            guard let id = request.sourceHeaders.first(where: { $0.name == "webhook-id" })?.value else {
+            // A webhook has more than the payload, which may be as long as a body.
+            let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
+            let headers = request.sourceHeaders
+            guard let answer, let id = headers.first(where: { $0.name == "webhook-id" })?.value else {
                 return Response(status: .noContent)
             }
-            onReceived?(id)
-            guard let answer else { return Response(status: .noContent) }
-            let status = await cancelWhenGracefulShutdown { await answer(id, request.uri.path) }
+            let webhook = Webhook(id: id, path: request.uri.path, headers: headers, body: body)
+            let status = await cancelWhenGracefulShutdown { await answer(webhook) }
             return Response(status: .init(code: status), headers: status == 429 ? [.retryAfter: "1"] : [:])
         }
         var logger = Logger(label: "routerd.echo")
@@ -52,7 +61,9 @@ package struct EchoApp: Sendable {
         let end = ServiceGroupConfiguration.ServiceConfiguration(
             service: EndOfLife(life: life.stream), successTerminationBehavior: .gracefullyShutdownGroup)
         var group = ServiceGroupConfiguration(
-            services: [.init(service: application), end], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: [.init(service: application), end],
+            gracefulShutdownSignals: endsAtSignals ? [.sigterm, .sigint] : [],
+            logger: logger)
         group.maximumGracefulShutdownDuration = .milliseconds(DaemonLimits.echoDrainMilliseconds)
         try await ServiceGroup(configuration: group).run()
     }

@@ -64,11 +64,18 @@ package struct GeneratorWatch: Sendable {
 package struct GeneratorVerdict: Hashable, Sendable {
     /// The lateness of requests in milliseconds, which more than one in a hundred of them exceeded.
     package var latenessP99: Double
+    /// The wait of requests for a connection of the generator, likewise.
+    package var connectionWaitP99: Double
     /// The share of a core that the busiest thread took.
     package var busiestThread: Double
 
     /// The bounds beyond which times are those of the generator.
-    package static let most = GeneratorVerdict(latenessP99: 1, busiestThread: 0.8)
+    package static let most = GeneratorVerdict(latenessP99: 1, connectionWaitP99: 1, busiestThread: 0.8)
+
+    package init(latenessP99: Double, connectionWaitP99: Double = 0, busiestThread: Double) {
+        (self.latenessP99, self.connectionWaitP99) = (latenessP99, connectionWaitP99)
+        self.busiestThread = busiestThread
+    }
 
     /// Why the times are not the daemon's; nil if they are.
     package var reason: String? {
@@ -78,6 +85,17 @@ package struct GeneratorVerdict: Hashable, Sendable {
         if busiestThread > Self.most.busiestThread {
             return "a thread of the generator took \(Int((busiestThread * 100).rounded())) % of a core"
         }
-        return nil
+        return isStarvedOfConnections
+            ? "one request in a hundred waited \(LoadReport.shown(connectionWaitP99)) ms or longer for a connection: "
+                + "raise --connections"
+            : nil
     }
+
+    /// Whether requests were sent when they were due, and no thread was too busy.
+    package var isOnTime: Bool {
+        latenessP99 <= Self.most.latenessP99 && busiestThread <= Self.most.busiestThread
+    }
+
+    /// Whether requests waited for connections too long; the generator itself may have kept up.
+    package var isStarvedOfConnections: Bool { connectionWaitP99 > Self.most.connectionWaitP99 }
 }

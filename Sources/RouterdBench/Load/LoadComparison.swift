@@ -13,10 +13,11 @@ package struct LoadEstimate: Hashable, Sendable {
 
 extension LoadTimes {
     /// The interval is that of order statistics: of n times, the rank of the percentile q is n·q, give or take
-    /// 1.96·√(n·q·(1 − q)). Requests of one run are not independent, so the interval is rather too short.
-    package func estimate(_ percentile: Double) -> LoadEstimate {
+    /// 1.96·√(n·q·(1 − q)). Requests of one run are not independent, so the interval is rather too short. Nil if too few times
+    /// lie beyond the percentile: a bound of 95 % would be beyond the last of them.
+    package func estimate(_ percentile: Double) -> LoadEstimate? {
+        guard hasEnough(for: percentile) else { return nil }
         let (number, share) = (Double(count), percentile / 100)
-        guard number > 0 else { return LoadEstimate(value: 0, low: 0, high: 0) }
         let spread = 1.96 * (number * share * (1 - share)).squareRoot()
         let low = Swift.max(1, (number * share - spread).rounded(.down))
         let high = Swift.min(number, (number * share + spread).rounded(.up) + 1)
@@ -54,7 +55,7 @@ package struct LoadComparison: Sendable {
         }
 
         /// The word for a difference whose interval leaves zero out.
-        package var verdict: String {
+        var verdict: String {
             let estimate = estimate
             if estimate.low > 0 { return "slower" }
             return estimate.high < 0 ? "faster" : "no difference"
@@ -66,12 +67,20 @@ package struct LoadComparison: Sendable {
     }
 
     package let differences: [Difference]
+    /// Percentiles of times that have too few requests beyond them, in either run.
+    package let tooFew: [(title: String, percentile: String)]
     /// The parts of the plan that differ, and reasons why times of either run are not the daemon's.
     package let reservations: [String]
 
+    /// The word for a difference. Runs that differ have none.
+    package func verdict(of difference: Difference) -> String {
+        reservations.isEmpty ? difference.verdict : "no verdict"
+    }
+
     /// The members of a report that must agree for a fair comparison.
     private static let planMembers = [
-        "rate", "seconds", "sessions", "payloadBytes", "model", "clients", "shape", "receivers",
+        "rate", "seconds", "sessions", "payloadBytes", "model", "clients", "shape", "receivers", "workload", "churn",
+        "generators", "connections",
     ]
 
     /// - Parameters:
@@ -79,33 +88,44 @@ package struct LoadComparison: Sendable {
     ///   - earlier: The report of the earlier run, as `--json` prints it.
     package init(_ report: LoadReport, with earlier: JSONValue) {
         let now = (try? JSONValue(parsing: report.json)) ?? .null
-        var differences: [Difference] = []
+        var (differences, tooFew) = ([Difference](), [(title: String, percentile: String)]())
         for (name, title, times) in report.compared {
             for (percentile, value) in LoadReport.reportedPercentiles {
-                guard let before = Self.estimate(percentile, in: earlier[name]) else { continue }
+                guard let before = Self.estimate(percentile, value, in: earlier[name]),
+                    let now = times.estimate(value)
+                else {
+                    tooFew.append((title, percentile))
+                    continue
+                }
                 differences.append(
-                    Difference(
-                        name: name, title: title, percentile: percentile, before: before, now: times.estimate(value)))
+                    Difference(name: name, title: title, percentile: percentile, before: before, now: now))
             }
         }
-        self.differences = differences
+        (self.differences, self.tooFew) = (differences, tooFew)
         var reservations = Self.planMembers.filter { now[$0] != earlier[$0] }.map { member in
             "\(member) was \(Self.shown(earlier[member])), and is \(Self.shown(now[member]))"
         }
         let runs = [("the earlier run", earlier), ("this run", now)]
         for (run, document) in runs {
             if let reason = document["noVerdict"]?.asString { reservations.append("\(run): \(reason)") }
+            for failure in document["failures"]?.asArray ?? [] {
+                reservations.append("\(run) failed: \(failure.asString ?? "")")
+            }
         }
         self.reservations = reservations
     }
 
     /// Whether a document is a report with intervals.
     package static func isReport(_ document: JSONValue) -> Bool {
-        estimate("p50", in: document["acceptMilliseconds"]) != nil
+        document["acceptMilliseconds"]?["intervals"]?.asObject != nil
     }
 
-    private static func estimate(_ percentile: String, in figures: JSONValue?) -> LoadEstimate? {
-        guard let value = figures?[percentile]?.asDouble,
+    /// An estimate of a report; nil if it has too few times, whatever bounds it has.
+    private static func estimate(
+        _ percentile: String, _ place: Double, in figures: JSONValue?
+    ) -> LoadEstimate? {
+        guard let count = figures?["count"]?.asInt64, LoadTimes.isEnough(Int(count), for: place),
+            let value = figures?[percentile]?.asDouble,
             let bounds = figures?["intervals"]?[percentile]?.asArray?.compactMap(\.asDouble), bounds.count == 2
         else { return nil }
         return LoadEstimate(value: value, low: bounds[0], high: bounds[1])
@@ -121,9 +141,10 @@ package struct LoadComparison: Sendable {
             let estimate = difference.estimate
             return "\(difference.percentile) \(difference.title): \(LoadReport.shown(difference.now.value)) ms, "
                 + "was \(LoadReport.shown(difference.before.value)) ms, difference \(Self.signed(estimate.value)) "
-                + "(\(Self.signed(estimate.low)) to \(Self.signed(estimate.high))): \(difference.verdict)"
+                + "(\(Self.signed(estimate.low)) to \(Self.signed(estimate.high))): \(verdict(of: difference))"
         }
-        return rows + reservations.map { "THE RUNS DIFFER: \($0)" }
+        return rows + tooFew.map { "\($0.percentile) \($0.title): too few requests to compare" }
+            + reservations.map { "NO VERDICT, the runs differ: \($0)" }
     }
 
     private static func signed(_ number: Double) -> String {
@@ -141,7 +162,7 @@ package struct LoadComparison: Sendable {
                     $0.field("difference", difference.estimate.value)
                     $0.field("low", difference.estimate.low)
                     $0.field("high", difference.estimate.high)
-                    $0.field("verdict", difference.verdict)
+                    $0.field("verdict", verdict(of: difference))
                 }
             }
         }

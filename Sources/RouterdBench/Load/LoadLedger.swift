@@ -8,8 +8,8 @@ package struct LoadLedger: Sendable {
     private struct Entry {
         /// When the request was due, sent and answered, in nanoseconds; nil as long as no 202 has come.
         var request: (due: UInt64, sent: UInt64, accepted: UInt64)?
-        /// The session that the content belongs to, and the one that the webhook came to.
-        var expected: Int?
+        /// The sessions that it may come to, and the one that the webhook came to.
+        var expected: [Int] = []
         var actual: Int?
         /// When the first webhook came, and when the first one that was answered 2xx did.
         var attemptedAt: UInt64?
@@ -25,11 +25,15 @@ package struct LoadLedger: Sendable {
     /// Requests without an answer, by the reason. Whether they were accepted is not known.
     package private(set) var unanswered: [String: Int] = [:]
     package private(set) var accepted = 0
-    /// Of these, the ones for receivers that do not take every webhook.
+    /// Of these, the ones that may be for receivers that do not take every webhook.
     package private(set) var acceptedForBad = 0
+    /// Of these, the ones whose content no session can show.
+    package private(set) var undeliverable = 0
     package private(set) var delivered = 0
-    /// Webhooks that came to another session than the content's.
+    /// Notifications that came to a session that is not expected.
     package private(set) var misrouted = 0
+    /// Webhooks without a valid signature of their session's key.
+    package private(set) var forged = 0
     /// Webhooks that came again.
     package private(set) var duplicates = 0
     /// The times from when a request was due to its acceptance, in microseconds.
@@ -42,6 +46,8 @@ package struct LoadLedger: Sendable {
     /// The lateness of requests: more than a little means that the generator could not keep up, and that the other
     /// times are too long.
     package private(set) var lateness = LoadTimes()
+    /// The times that requests waited for one of the generator's connections.
+    package private(set) var connectionWaits = LoadTimes()
 
     /// The start of the first second of `seconds`, in nanoseconds.
     package var startedAt: UInt64 = 0
@@ -57,6 +63,9 @@ package struct LoadLedger: Sendable {
         count(\.sent, at: now)
     }
 
+    /// Notes how long a request had no connection, in nanoseconds.
+    package mutating func waited(_ duration: UInt64) { connectionWaits.record(duration) }
+
     /// Counts in the second of a time; a run is bounded, and so is the number of seconds.
     private mutating func count(_ figure: WritableKeyPath<LoadSecond, Int>, at now: UInt64) {
         let second = Int((now &- min(startedAt, now)) / 1_000_000_000)
@@ -71,15 +80,28 @@ package struct LoadLedger: Sendable {
     package mutating func accept(
         _ id: String, for session: Int = 0, due: UInt64, sent: UInt64? = nil, at now: UInt64
     ) {
+        accept(id, forOneOf: [session], due: due, sent: sent ?? due, begun: sent ?? due, at: now)
+    }
+
+    /// - Parameters:
+    ///   - sessions: The sessions that it may come to.
+    ///   - sent: When the request was given to the transport.
+    ///   - begun: When it had a connection.
+    package mutating func accept(
+        _ id: String, forOneOf sessions: [Int], due: UInt64, sent: UInt64, begun: UInt64, at now: UInt64
+    ) {
         accepted += 1
-        if !isHealthy(session) { acceptedForBad += 1 }
+        if sessions.isEmpty { undeliverable += 1 }
+        if !isForHealthy(sessions) { acceptedForBad += 1 }
         acceptTimes.record(now &- min(due, now))
-        acceptTimesFromSent.record(now &- min(sent ?? due, now))
+        acceptTimesFromSent.record(now &- min(begun, now))
         count(\.accepted, at: now)
-        entries[id, default: Entry()].request = (due, sent ?? due, now)
-        entries[id]?.expected = session
+        entries[id, default: Entry()].request = (due, sent, now)
+        entries[id]?.expected = sessions
         settle(id, isFirst: true)
     }
+
+    private func isForHealthy(_ sessions: [Int]) -> Bool { sessions.allSatisfy(isHealthy) }
 
     /// Marks an event of the run.
     package mutating func mark(_ text: String, at now: UInt64) { marks.append(LoadMark(text: text, at: now)) }
@@ -94,7 +116,11 @@ package struct LoadLedger: Sendable {
     /// - Parameters:
     ///   - session: The session whose endpoint was asked.
     ///   - isTaken: Whether the receiver answers 2xx.
-    package mutating func receive(_ id: String, by session: Int = 0, isTaken: Bool = true, at now: UInt64) {
+    ///   - isSigned: Whether its signature is valid.
+    package mutating func receive(
+        _ id: String, by session: Int = 0, isTaken: Bool = true, isSigned: Bool = true, at now: UInt64
+    ) {
+        if !isSigned { forged += 1 }
         var entry = entries[id] ?? Entry()
         let (isFirst, wasTaken) = (entry.attemptedAt == nil, entry.receivedAt != nil)
         if isFirst {
@@ -111,11 +137,11 @@ package struct LoadLedger: Sendable {
 
     /// Counts a notification whose request and webhook are both known; nil in `isDelivered` stands for any webhook before.
     private mutating func settle(_ id: String, isFirst: Bool, isDelivered: Bool? = nil) {
-        guard let entry = entries[id], let request = entry.request, let expected = entry.expected,
-            let actual = entry.actual, let attempted = entry.attemptedAt
+        guard let entry = entries[id], let request = entry.request, let actual = entry.actual,
+            let attempted = entry.attemptedAt
         else { return }
-        if isFirst, actual != expected { misrouted += 1 }
-        guard isHealthy(expected) else { return }
+        if isFirst, !entry.expected.contains(actual) { misrouted += 1 }
+        guard isForHealthy(entry.expected), !entry.expected.isEmpty else { return }
         if isFirst { attemptTimes.record(attempted &- min(request.due, attempted)) }
         guard let received = entry.receivedAt, isDelivered ?? true else { return }
         delivered += 1
@@ -127,8 +153,8 @@ package struct LoadLedger: Sendable {
     package var overtaken: Int {
         var lanes: [Int: [(sent: UInt64, accepted: UInt64, received: UInt64)]] = [:]
         for entry in entries.values {
-            guard let request = entry.request, let session = entry.expected, isHealthy(session),
-                let received = entry.receivedAt
+            guard let request = entry.request, let session = entry.actual, isForHealthy(entry.expected),
+                isHealthy(session), let received = entry.receivedAt
             else { continue }
             lanes[session, default: []].append((request.sent, request.accepted, received))
         }
@@ -147,13 +173,26 @@ package struct LoadLedger: Sendable {
     package var answered: Int { accepted + refused.values.reduce(0, +) + unanswered.values.reduce(0, +) }
 
     /// Accepted for a receiver that takes every webhook, and not taken by it.
-    package var missing: Int { accepted - acceptedForBad - delivered }
+    package var missing: Int { accepted - acceptedForBad - undeliverable - delivered }
 
     /// Received, and never answered 202.
     package var unexpected: Int { entries.values.count { $0.request == nil } }
 
-    /// Whether every webhook came to the right session, in order.
-    package var isRouted: Bool { misrouted == 0 && overtaken == 0 }
+    /// Whether every webhook came to the right session, in order, signed with its key.
+    package var isRouted: Bool { misrouted == 0 && overtaken == 0 && forged == 0 }
+
+    package func value(of count: LoadGoal.Count) -> Int {
+        switch count {
+        case .lost: missing
+        case .unexpected: unexpected
+        case .duplicates: duplicates
+        case .misrouted: misrouted
+        case .overtaken: overtaken
+        case .forged: forged
+        case .refused: refused.values.reduce(0, +)
+        case .unanswered: unanswered.values.reduce(0, +)
+        }
+    }
 
     /// Whether every accepted notification came, and no webhook came that no request can have caused.
     package var isConserved: Bool { missing == 0 && unexpected <= unanswered.values.reduce(0, +) }
@@ -188,6 +227,15 @@ package struct LoadTimes: Sendable {
     mutating func record(_ nanoseconds: UInt64) { histogram.record(nanoseconds / 1000) }
 
     package var count: Int { Int(histogram.totalCount) }
+
+    /// Whether enough times lie on both sides of a percentile for its value to mean something.
+    package func hasEnough(for percentile: Double) -> Bool { Self.isEnough(count, for: percentile) }
+
+    static func isEnough(_ count: Int, for percentile: Double) -> Bool {
+        let share = percentile / 100
+        // A bound of 95 % needs the fourth or so from the end, and the estimate of it four more.
+        return Double(count) * Swift.min(share, 1 - share) >= 8 - 1e-6
+    }
 
     /// In milliseconds; 0 without any.
     package func percentile(_ percentile: Double) -> Double {

@@ -1,4 +1,5 @@
 import Glibc
+import RouterPlugin
 
 /// The plan of a load run.
 ///
@@ -9,8 +10,8 @@ package struct LoadPlan: Hashable, Sendable {
     /// Requests a second, on average.
     package var rate: Double
     package var seconds: Double
-    /// Sessions to choose among; each has a lane.
-    package var sessions: Int
+    /// The sessions, each of which has a lane, and the contents to choose among.
+    package var workload: LoadWorkload
     package var payloadBytes: Int
     package var seed: UInt64
     /// How the rate of the open model changes.
@@ -19,6 +20,14 @@ package struct LoadPlan: Hashable, Sendable {
     package var clients: Int?
     /// The receivers that do not take every webhook.
     package var receivers = ReceiverMix()
+    /// Whether these take all of them in this run, which measures the others without them.
+    package var healsReceivers = false
+    /// Sessions that get another state, each second.
+    package var churn = 0.0
+    /// The connections of all senders together.
+    package var connections = 128
+    /// The senders that share the requests, each with connections of its own.
+    package var generators = 1
 
     /// The rate of the open model over time; on average it is always the same.
     package enum Shape: String, CaseIterable, Hashable, Sendable {
@@ -39,27 +48,33 @@ package struct LoadPlan: Hashable, Sendable {
         }
     }
 
-    package init(rate: Double, seconds: Double, sessions: Int, payloadBytes: Int, seed: UInt64) {
+    package init(rate: Double, seconds: Double, workload: LoadWorkload, payloadBytes: Int, seed: UInt64) {
         self.rate = rate
         self.seconds = seconds
-        self.sessions = sessions
+        self.workload = workload
         self.payloadBytes = payloadBytes
         self.seed = seed
+    }
+
+    /// A plan whose sessions can show one content each.
+    package init(rate: Double, seconds: Double, sessions: Int, payloadBytes: Int, seed: UInt64) {
+        let workload = LoadWorkload(.exact, sessions: sessions, seed: seed)
+        self.init(rate: rate, seconds: seconds, workload: workload, payloadBytes: payloadBytes, seed: seed)
     }
 
     /// A request of the plan.
     package struct Arrival: Hashable, Sendable {
         /// When it is due, in nanoseconds from the start.
         package var due: UInt64
-        /// The session that its content belongs to.
-        package var session: Int
+        /// The place of its content.
+        package var content: Int
     }
 
     /// All requests in the order of their times: those of a Poisson process, as of many clients that know nothing of
     /// one another. The same plan gives the same requests.
     package func arrivals() -> [Arrival] {
         var (random, time, arrivals) = (LoadRandom(state: seed), 0.0, [Arrival]())
-        let (factors, period) = shape.factors
+        let ((factors, period), contents) = (shape.factors, workload.contents.count)
         let part = (period ?? seconds) / Double(factors.count)
         while true {
             // The time in which a process of rate 1 has its next arrival passes faster where the rate is higher.
@@ -76,31 +91,44 @@ package struct LoadPlan: Hashable, Sendable {
             guard time < seconds else { return arrivals }
             time += rest / (rate * factors[Int(time / part) % factors.count])
             guard time < seconds else { return arrivals }
-            arrivals.append(Arrival(due: UInt64(time * 1e9), session: .random(in: 0..<sessions, using: &random)))
+            arrivals.append(Arrival(due: UInt64(time * 1e9), content: .random(in: 0..<contents, using: &random)))
         }
     }
 
-    /// The session of each request of a client in the closed model.
-    package func sessions(ofClient client: Int) -> some Sequence<Int> {
-        let sessions = sessions
+    /// The content of each request of a client in the closed model.
+    package func contents(ofClient client: Int) -> some Sequence<Int> {
+        let contents = workload.contents.count
         return sequence(state: LoadRandom(state: seed &+ UInt64(client) &* 0x9E37_79B9_7F4A_7C15)) { random in
-            Int.random(in: 0..<sessions, using: &random)
+            Int.random(in: 0..<contents, using: &random)
         }
     }
 
-    /// How the receiver of a session behaves.
+    package var sessions: Int { workload.sessions.count }
+
+    /// How the receiver of a session is meant to behave.
     package func behaviour(of session: Int) -> ReceiverMix.Behaviour {
         receivers.behaviour(of: session, among: sessions)
     }
+}
 
-    /// The content id of a session's notifications, which that session alone can show.
-    package func contentID(_ session: Int) -> String { "load://session/\(session)" }
+/// The payloads of a run: each names its content, and has about the size wanted.
+package struct LoadPayloads: Sendable {
+    private let contents: [String]
+    private let bytes: Int
+    private let filling: [UInt8]
 
-    /// A payload of about the size wanted.
-    package func payload(_ session: Int) -> [UInt8] {
-        let head = #"{"notification-content-id":"\#(contentID(session))","aps":{"alert":""#
-        let rest = max(payloadBytes - head.utf8.count - 3, 0)
-        return Array((head + String(repeating: "a word or two ", count: rest / 14 + 1).prefix(rest) + #""}}"#).utf8)
+    package init(_ plan: LoadPlan) {
+        (contents, bytes) = (plan.workload.contents, plan.payloadBytes)
+        let words = "a word or two "
+        filling = Array(repeating: words.utf8, count: bytes / words.utf8.count + 1).flatMap(\.self)
+    }
+
+    package subscript(content: Int) -> [UInt8] {
+        var payload = JSONWriter.object(reserving: bytes) { $0.field("notification-content-id", contents[content]) }
+        payload.removeLast()
+        payload += #","aps":{"alert":""#.utf8
+        let end = #""}}"#.utf8
+        return payload + filling.prefix(max(bytes - payload.count - end.count, 0)) + end
     }
 }
 

@@ -2,7 +2,7 @@ import Glibc
 import RouterPlugin
 
 extension LoadReport {
-    private static let colours = ["var(--one)", "var(--four)", "var(--two)", "var(--three)"]
+    private static let colours = ["var(--one)", "var(--four)", "var(--two)", "var(--three)", "var(--text)"]
 
     /// The columns of the table of times.
     private static let percentiles: [(name: String, percentile: Double)] = [
@@ -11,7 +11,10 @@ extension LoadReport {
 
     /// The report as a page that needs nothing but itself: the figures, the times by percentile, the throughput over
     /// time.
-    package var html: [UInt8] {
+    package var html: [UInt8] { html(of: nil) }
+
+    /// - Parameter goal: The bounds that the run had.
+    package func html(of goal: LoadGoal?) -> [UInt8] {
         let page = """
             <!DOCTYPE html>
             <html lang="en">
@@ -52,7 +55,8 @@ extension LoadReport {
             <h1>routerd under load</h1>
             <p>\(Self.shown(plan.rate)) requests a second for \(Self.shown(plan.seconds)) s, of \(plan.payloadBytes) bytes,
             to \(plan.sessions) sessions, from seed \(plan.seed).</p>
-            <p class="verdict \(isCorrect ? "good" : "bad")">\(verdict)</p>
+            <p class="verdict \(failures(of: goal).isEmpty ? "good" : "bad")">\(verdict)</p>
+            \(reasons(of: goal))
             \(bottleneck)
             <div class="wide"><table class="facts"><tbody>
             \(rows(facts))
@@ -78,12 +82,19 @@ extension LoadReport {
         noVerdict.map { "<p class=\"verdict bad\">No verdict on the times: \(Self.escaped($0)).</p>" } ?? ""
     }
 
+    private func reasons(of goal: LoadGoal?) -> String {
+        failures(of: goal).map { "<p class=\"verdict bad\">Failed: \(Self.escaped($0)).</p>" }.joined(separator: "\n")
+    }
+
     private var verdict: String {
+        if isInterrupted { return "Interrupted: the run was ended before its time." }
+        if ledger.accepted == 0 { return "Nothing was accepted." }
         if isConserved, !ledger.isRouted {
-            return "Wrong: \(ledger.misrouted) came to another session, \(ledger.overtaken) were overtaken."
+            return "Wrong: \(ledger.misrouted) came to another session, \(ledger.overtaken) were overtaken, "
+                + "\(ledger.forged) had no valid signature."
         }
         return isConserved
-            ? "All \(ledger.accepted - ledger.acceptedForBad) notifications accepted for good receivers came, in order."
+            ? "All \(ledger.delivered) notifications accepted for good receivers came, in order."
             : "Not conserved: \(ledger.missing) missing, "
                 + "\(ledger.unexpected) unexpected, \(pending) without an answer."
     }
@@ -92,15 +103,21 @@ extension LoadReport {
         var facts = [
             ("offered", "\(offered)"), ("accepted", "\(ledger.accepted)"), ("delivered", "\(ledger.delivered)"),
             ("missing, unexpected, duplicates", "\(ledger.missing), \(ledger.unexpected), \(ledger.duplicates)"),
-            ("misrouted, overtaken", "\(ledger.misrouted), \(ledger.overtaken)"),
+            ("misrouted, overtaken, forged", "\(ledger.misrouted), \(ledger.overtaken), \(ledger.forged)"),
+            ("workload", plan.workload.name), ("changes of state a second", Self.shown(plan.churn)),
             ("receivers", plan.receivers.text), ("clients", plan.clients.map { "\($0)" } ?? ""),
             ("time", "\(Self.shown(elapsedSeconds)) s"), ("delivered a second", Self.shown(throughput)),
         ]
         facts += ledger.refused.sorted { $0.key < $1.key }.map { ("answered \($0.key)", "\($0.value)") }
         facts += ledger.unanswered.sorted { $0.key < $1.key }.map { ("no answer, \($0.key)", "\($0.value)") }
         facts += ledger.marks.map { ("after \(Self.shown(ledger.seconds(of: $0))) s", $0.text) }
+        facts += (daemon?.lines ?? []).map { line -> (name: String, value: String) in
+            let parts = line.split(separator: ": ", maxSplits: 1).map(String.init)
+            return (parts[0], parts.count > 1 ? parts[1] : "")
+        }
         if let startedAt = setting.startedAt { facts.append(("started at", startedAt.rfc3339)) }
-        let machine = [setting.host, setting.system, setting.processors > 0 ? "\(setting.processors) processors" : ""]
+        let machine = [setting.host, setting.system, setting.processorsShown]
+        if let sync = setting.syncMilliseconds { facts.append(("durable write", "\(Self.shown(sync)) ms")) }
         facts.append(("machine", machine.filter { !$0.isEmpty }.joined(separator: ", ")))
         let daemon = setting.daemonVersion.map { "daemon \($0), " } ?? ""
         facts.append(("version", "\(daemon)load generator \(setting.version)"))
@@ -118,7 +135,8 @@ extension LoadReport {
             let cells = Self.percentiles.map { name, percentile in
                 // The histogram's greatest value is rounded up; the maximum is not.
                 let value = percentile == 100 ? times.max : times.percentile(percentile)
-                return "<td data-name=\"\(name)\">\(Self.shown(value))</td>"
+                let isKnown = percentile == 100 || times.hasEnough(for: percentile)
+                return "<td data-name=\"\(name)\">\(isKnown ? Self.shown(value) : "–")</td>"
             }
             return "<tr><th>\(title)</th>\(cells.joined())</tr>"
         }.joined(separator: "\n")

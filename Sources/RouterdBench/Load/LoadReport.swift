@@ -15,10 +15,17 @@ package struct LoadReport: Sendable {
     let setting: LoadSetting
     /// Nil if nothing is known of the generator.
     let generator: GeneratorVerdict?
+    /// The daemon's own figures; nil if it does not show them, or was started again.
+    let daemon: DaemonFigures?
+    /// Whether the daemon was killed during the run, as planned.
+    let wasKilled: Bool
+    /// Whether the run was ended before its time.
+    package let isInterrupted: Bool
 
     package init(
         plan: LoadPlan, offered: Int, ledger: LoadLedger, elapsedSeconds: Double, setting: LoadSetting = LoadSetting(),
-        generator: GeneratorVerdict? = nil
+        generator: GeneratorVerdict? = nil, daemon: DaemonFigures? = nil, wasKilled: Bool = false,
+        isInterrupted: Bool = false
     ) {
         self.plan = plan
         self.offered = offered
@@ -26,6 +33,8 @@ package struct LoadReport: Sendable {
         self.elapsedSeconds = elapsedSeconds
         self.setting = setting
         self.generator = generator
+        self.daemon = daemon
+        (self.wasKilled, self.isInterrupted) = (wasKilled, isInterrupted)
     }
 
     /// Webhooks received a second, on average.
@@ -37,9 +46,6 @@ package struct LoadReport: Sendable {
     /// Whether all books are closed, and agree.
     package var isConserved: Bool { pending == 0 && ledger.isConserved }
 
-    /// Whether nothing was lost, and every webhook came to the right session, in order.
-    package var isCorrect: Bool { isConserved && ledger.isRouted }
-
     /// Why the times say nothing about the daemon; nil if they do.
     package var noVerdict: String? { generator?.reason }
 
@@ -48,20 +54,13 @@ package struct LoadReport: Sendable {
         (ledger.acceptTimes.percentile(percentile) * 100).rounded() / 100
     }
 
-    /// The outcome of a run that had a goal. Failed requests and lost notifications are never within it.
-    package func outcome(_ goal: LoadGoal) -> RateSearch.Outcome {
-        let hasFailed = !isCorrect || !ledger.refused.isEmpty || !ledger.unanswered.isEmpty
-        if noVerdict != nil { return .noVerdict }
-        return !hasFailed && ledger.acceptTimes.percentile(goal.percentile) <= goal.milliseconds
-            ? .sustained : .exceeded
-    }
-
     var times: [(name: String, title: String, times: LoadTimes)] {
         [
             ("acceptMilliseconds", "until the answer 202", ledger.acceptTimes),
             ("firstAttemptMilliseconds", "until the first attempt", ledger.attemptTimes),
             ("deliveryMilliseconds", "until the webhook comes", ledger.deliveryTimes),
             ("latenessMilliseconds", "until the request was sent", ledger.lateness),
+            ("connectionWaitMilliseconds", "from there until it had a connection", ledger.connectionWaits),
         ]
     }
 
@@ -81,89 +80,27 @@ package struct LoadReport: Sendable {
                 "Clients that wait for answers send nothing while the daemon is slow: these times leave its worst moments out."
         }
         return
-            "From when a request was sent, and not due, p99 is \(Self.shown(uncorrected.percentile(99))) ms in place of "
+            "From when a request had a connection, and not from when it was due, p99 is \(Self.shown(uncorrected.percentile(99))) ms in place of "
             + "\(Self.shown(corrected.percentile(99))) ms: this leaves out the wait of requests that were sent late."
     }
 
-    package var json: [UInt8] { json(comparedWith: nil) }
-
-    /// - Parameter comparison: The differences from an earlier run.
-    package func json(comparedWith comparison: LoadComparison?) -> [UInt8] {
-        JSONWriter.object { report in
-            if let comparison { report.object("comparison") { comparison.write(to: &$0) } }
-            report.field("sessions", plan.sessions)
-            report.field("rate", plan.rate)
-            report.field("seconds", plan.seconds)
-            report.field("payloadBytes", plan.payloadBytes)
-            report.field("seed", Int64(bitPattern: plan.seed))
-            report.field("model", plan.clients == nil ? "open" : "closed")
-            report.field("clients", plan.clients)
-            report.field("shape", plan.shape.rawValue)
-            report.field("receivers", plan.receivers.text)
-            report.field("elapsedSeconds", elapsedSeconds)
-            report.field("deliveredPerSecond", throughput)
-            report.object("setting") { setting.write(to: &$0) }
-            report.field("offered", offered)
-            report.field("accepted", ledger.accepted)
-            report.object("refused") { refused in
-                for (status, count) in ledger.refused.sorted(by: { $0.key < $1.key }) {
-                    refused.field("\(status)", count)
-                }
-            }
-            report.object("unanswered") { unanswered in
-                for (reason, count) in ledger.unanswered.sorted(by: { $0.key < $1.key }) {
-                    unanswered.field(reason, count)
-                }
-            }
-            report.field("delivered", ledger.delivered)
-            report.field("duplicates", ledger.duplicates)
-            report.field("missing", ledger.missing)
-            report.field("unexpected", ledger.unexpected)
-            report.field("pending", pending)
-            report.field("conserved", isConserved)
-            report.field("acceptedForBadReceivers", ledger.acceptedForBad)
-            report.field("misrouted", ledger.misrouted)
-            report.field("overtaken", ledger.overtaken)
-            report.field("noVerdict", noVerdict)
-            report.field("busiestGeneratorThread", generator?.busiestThread)
-            report.array("marks") { list in
-                for mark in ledger.marks {
-                    list.object {
-                        $0.field("seconds", ledger.seconds(of: mark))
-                        $0.field("text", mark.text)
-                    }
-                }
-            }
-            for (name, _, times) in times + [("acceptFromSentMilliseconds", "", ledger.acceptTimesFromSent)] {
-                report.object(name) { figures in
-                    figures.field("count", times.count)
-                    figures.field("mean", times.mean)
-                    for (name, value) in Self.reportedPercentiles { figures.field(name, times.percentile(value)) }
-                    figures.field("max", times.max)
-                    figures.object("intervals") { intervals in
-                        for (name, value) in Self.reportedPercentiles {
-                            let estimate = times.estimate(value)
-                            intervals.array(name) {
-                                $0.element(estimate.low)
-                                $0.element(estimate.high)
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-
     /// The report for people, in lines.
-    package var lines: [String] {
+    package var lines: [String] { lines(of: nil) }
+
+    /// - Parameter goal: The bounds that the run had.
+    package func lines(of goal: LoadGoal?) -> [String] {
         var lines = [
             "offered \(offered), accepted \(ledger.accepted), delivered \(ledger.delivered) "
                 + "in \(Self.shown(elapsedSeconds)) s (\(Self.shown(throughput)) delivered a second)",
             "missing \(ledger.missing), unexpected \(ledger.unexpected), duplicates \(ledger.duplicates): "
-                + (isConserved ? "everything accepted came" : "NOT CONSERVED"),
-            "misrouted \(ledger.misrouted), overtaken in their lane \(ledger.overtaken)"
-                + (ledger.isRouted ? "" : ": WRONG"),
+                + conservation,
+            "misrouted \(ledger.misrouted), overtaken in their lane \(ledger.overtaken), "
+                + "without a valid signature \(ledger.forged)" + (ledger.isRouted ? "" : ": WRONG"),
         ]
+        if isInterrupted { lines.insert("INTERRUPTED: the run was ended before its time", at: 0) }
+        if ledger.undeliverable > 0 {
+            lines.append("accepted for contents that no session can show: \(ledger.undeliverable)")
+        }
         if ledger.acceptedForBad > 0 {
             lines.append("accepted for bad receivers, which are left out of the times: \(ledger.acceptedForBad)")
         }
@@ -176,12 +113,25 @@ package struct LoadReport: Sendable {
         for mark in ledger.marks { lines.append("\(Self.shown(ledger.seconds(of: mark))) s: \(mark.text)") }
         if pending > 0 { lines.append("no answer by the end: \(pending)") }
         for (_, title, times) in times {
-            let figures = Self.reportedPercentiles.map { "\($0.name) \(Self.shown(times.percentile($0.value)))" }
+            let figures = Self.reportedPercentiles.filter { times.hasEnough(for: $0.value) }.map {
+                "\($0.name) \(Self.shown(times.percentile($0.value)))"
+            }
+            guard !figures.isEmpty else {
+                lines.append("ms \(title): max \(Self.shown(times.max)), too few for percentiles")
+                continue
+            }
             lines.append("ms \(title): \(figures.joined(separator: ", ")), max \(Self.shown(times.max))")
         }
+        lines += daemon?.lines ?? []
         lines.append(correction)
         if let noVerdict { lines.append("NO VERDICT, the generator was the bottleneck: \(noVerdict)") }
-        return lines
+        return lines + failures(of: goal).map { "FAILED: \($0)" }
+    }
+
+    private var conservation: String {
+        if ledger.accepted == 0 { return "NOTHING ACCEPTED" }
+        if isConserved { return "everything accepted came" }
+        return isInterrupted && ledger.value(of: .unexpected) == 0 ? "the rest was not waited for" : "NOT CONSERVED"
     }
 
     /// A number with up to two places behind the point.

@@ -4,23 +4,30 @@ package struct RateSearch: Hashable, Sendable {
     /// The outcome of a run at a rate.
     package enum Outcome: String, Hashable, Sendable {
         case sustained, exceeded
-        /// The generator was the bottleneck: the daemon may sustain more.
+        /// The generator was the bottleneck: the daemon may sustain more. The run is made again.
         case noVerdict
     }
 
     /// The highest rate that was sustained, and the lowest one that was not.
     package private(set) var sustained: Double?
     package private(set) var exceeded: Double?
-    /// Whether the upper bound is the generator's.
-    package private(set) var isBoundedByGenerator = false
     package private(set) var runs = 0
+    /// The lowest rate at which no run has had a verdict.
+    private var unjudged: Double?
+    /// Runs without a verdict at the rate `next`.
+    private var runsWithoutVerdict = 0
     private let start: Double
     /// The relative distance of the two rates at which the search ends.
     private static let precision = 0.05
+    /// A late moment of the generator may pass: so many runs without a verdict make a bound, and not one.
+    private static let triesWithoutVerdict = 3
     private let mostRuns: Int
 
+    /// Whether the upper bound is the generator's, so that the daemon's is not known.
+    package var isBoundedByGenerator: Bool { unjudged.map { $0 < exceeded ?? .infinity } ?? false }
+
     /// - Parameter start: The first rate.
-    package init(from start: Double, mostRuns: Int = 16) {
+    package init(from start: Double, mostRuns: Int = 24) {
         self.start = start
         self.mostRuns = mostRuns
     }
@@ -28,7 +35,7 @@ package struct RateSearch: Hashable, Sendable {
     /// The rate of the next run; nil at the end of the search.
     package var next: Double? {
         guard runs < mostRuns else { return nil }
-        switch (sustained, exceeded) {
+        switch (sustained, [exceeded, unjudged].compactMap(\.self).min()) {
         case (nil, nil): return start
         case (let low?, nil): return low * 2
         case (nil, let high?): return high > 1 ? high / 2 : nil
@@ -41,39 +48,14 @@ package struct RateSearch: Hashable, Sendable {
     package mutating func note(_ outcome: Outcome) {
         guard let rate = next else { return }
         runs += 1
-        if outcome == .sustained {
-            sustained = rate
-        } else {
-            exceeded = rate
-            isBoundedByGenerator = outcome == .noVerdict
+        switch outcome {
+        case .sustained: sustained = rate
+        case .exceeded: exceeded = rate
+        case .noVerdict:
+            runsWithoutVerdict += 1
+            guard runsWithoutVerdict == Self.triesWithoutVerdict else { return }
+            unjudged = rate
         }
-    }
-}
-
-/// The goal of a run: a percentile of the acceptance, and nothing lost.
-package struct LoadGoal: Hashable, Sendable {
-    package let percentile: Double
-    package let milliseconds: Double
-    /// The goal as it was written.
-    package let text: String
-
-    /// Reads `p99=50ms`; nil if it is not written so.
-    package init?(_ text: String) {
-        let percentiles = ["p50": 50.0, "p90": 90, "p99": 99, "p999": 99.9]
-        let sides = text.split(separator: "=", omittingEmptySubsequences: false)
-        guard sides.count == 2, let percentile = percentiles[String(sides[0])] else { return nil }
-        let factor: Double
-        let number: Substring
-        if sides[1].hasSuffix("ms") {
-            (factor, number) = (1, sides[1].dropLast(2))
-        } else if sides[1].hasSuffix("s") {
-            (factor, number) = (1000, sides[1].dropLast(1))
-        } else {
-            return nil
-        }
-        guard let value = Double(number), value > 0, value.isFinite else { return nil }
-        self.percentile = percentile
-        milliseconds = value * factor
-        self.text = text
+        runsWithoutVerdict = 0
     }
 }

@@ -22,6 +22,8 @@ struct Serve: PluginCommand {
     var listen: String?
     @Option(help: "The database file; it is made if there is none.")
     var database: String?
+    @Flag(help: ArgumentHelp("End as at SIGTERM when standard input ends.", visibility: .private))
+    var endWithInput = false
 
     func run(with plugins: PluginSet) async throws {
         var flags: [String: String] = [:]
@@ -44,6 +46,7 @@ struct Serve: PluginCommand {
         signal(SIGXFSZ, SIG_IGN)
         // The daemon says in its log that it goes on; until it does, a terminal that closes must not end it either.
         signal(SIGHUP, SIG_IGN)
+        if endWithInput { Self.endWithInput() }
         do {
             let daemon = try Daemon(
                 configuration, plugins: plugins, rereading: config == nil ? nil : read, logger: logger)
@@ -68,6 +71,16 @@ struct Serve: PluginCommand {
                 throw error
             }
             throw ExitCode(1)
+        }
+    }
+
+    /// Asks this process to end when standard input does.
+    private static func endWithInput() {
+        Thread.detachNewThread {
+            var byte: UInt8 = 0
+            var count = 1
+            while count > 0 || (count < 0 && errno == EINTR) { count = read(STDIN_FILENO, &byte, 1) }
+            kill(getpid(), SIGTERM)
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import Router
 import RouterPlugin
 import RouterdApp
@@ -11,18 +12,27 @@ extension Bench {
             discussion: """
                 Registers an application with sessions whose webhooks come to this process, and posts notifications at times that \
                 do not depend on the answers (an open loop). Times count from when a request was due. With --clients, \
-                that number of clients send one request after another (a closed loop). At the end everything that was answered 202 \
-                must have come, to the right session and in order: else the exit status is 1. The application stays registered.
+                that number of clients send one request after another (a closed loop). The status is 1 if nothing was accepted, \
+                if anything was refused without --kill-at, or if not everything that was answered 202 came, signed, in order, \
+                and to a session that brute force over all predicates names. --assert sets further bounds, or other ones.
 
-                Times are told without a verdict if the generator was the bottleneck: if one request in a hundred was sent more \
-                than 1 ms late, or a thread took more than 80 % of a core. --find-max looks for the highest rate that meets a goal \
-                for the answer 202, such as p99=50ms, with nothing lost.
+                Times are told without a verdict if the generator was the bottleneck: if one request in a hundred was sent, or had \
+                a connection, more than 1 ms late, or a thread took more than 80 % of a core. --find-max looks for the highest \
+                rate within bounds; its status is 1, too, if the generator was the limit.
+
+                Bounds are percentiles of the times until the answer 202 (p50, p90, p99, p999), the first attempt \
+                (firstAttempt.p99) and the delivery (delivery.p99), and counts: lost, unexpected, duplicates, misrouted, \
+                overtaken, forged (signatures), refused, unanswered. The application stays registered; each run has sessions of \
+                its own. Ctrl-C ends the sending, a second one the wait for webhooks.
 
                 EXAMPLES
                   routerd bench load --rate 500 --seconds 10
                   routerd bench load --rate 2000 --sessions 1000 --report report.html
-                  routerd bench load --own --rate 500 --bad slow=5,hang=5,500=10,429=5
-                  routerd bench load --own --find-max p99=50ms
+                  routerd bench load --own --assert p99=50ms,delivery.p99=1s,duplicates=0
+                  routerd bench load --own --predicates mixed --churn 20
+                  routerd bench load --own --recorded sessions.jsonl --subjects subjects.txt
+                  routerd bench load --own --bad slow=5,hang=5,500=10,429=5 --isolation
+                  routerd bench load --own --find-max p99=50ms,lost=0
                   routerd bench load --own --json > old.json
                   routerd bench load --own --compare old.json
                   routerd bench load --own --seconds 30 --kill-at 10 --report report.html
@@ -39,8 +49,18 @@ extension Bench {
         var sessions = 64
         @Option(help: "Bytes of a payload.")
         var payloadBytes = 1024
-        @Option(help: "Requests under way at once; more wait, and their time runs.")
+        @Option(help: "Requests under way at once, of all generators; more wait, and their time runs.")
         var connections = 128
+        @Option(help: "Senders that share the requests, each on a thread of its own.")
+        var generators = 1
+        @Option(help: "The sessions' predicates: exact, prefix, suffix, contains, like, list, mixed or documents.")
+        var predicates = LoadWorkload.Kind.exact
+        @Option(help: "Sessions as JSON lines, as for `routerd decide`, in place of --sessions and --predicates.")
+        var recorded: String?
+        @Option(help: "Content ids for them, one a line.")
+        var subjects: String?
+        @Option(help: "How many sessions a second are registered again in another state.")
+        var churn = 0.0
         @Option(help: "Where to receive webhooks; the daemon must be allowed to connect there.")
         var receive = "127.0.0.1:0"
         @Option(help: "How long to wait, at the end, for webhooks that have not come.")
@@ -53,7 +73,11 @@ extension Bench {
         var clients: Int?
         @Option(help: "Receivers that do not take all at once, in percent, such as slow=5,hang=5,500=10,429=5.")
         var bad: String?
-        @Option(help: "Look for the highest rate with such acceptances, from --rate on.")
+        @Flag(help: "Make the run twice, first with receivers that all take everything, and show the difference.")
+        var isolation = false
+        @Option(name: .customLong("assert"), help: "Bounds such as p99=50ms,lost=0; a run beyond them has status 1.")
+        var bounds: String?
+        @Option(help: "Look for the highest rate within such bounds, from --rate on.")
         var findMax: String?
         @Flag(help: "Start a daemon for the run, with a database of its own, in place of --server.")
         var own = false
@@ -76,8 +100,22 @@ extension Bench {
             }
             guard (1...100_000).contains(sessions) else { throw ValidationError("--sessions has to be 1 to 100000.") }
             guard (1...4096).contains(connections) else { throw ValidationError("--connections has to be 1 to 4096.") }
-            guard (64...1_000_000).contains(payloadBytes) else {
-                throw ValidationError("--payload-bytes has to be 64 to 1000000.")
+            guard (64...RouterLimits.payloadBytes).contains(payloadBytes) else {
+                throw ValidationError(
+                    "--payload-bytes has to be 64 to \(RouterLimits.payloadBytes), which a daemon takes.")
+            }
+            guard (1...64).contains(generators), generators <= connections else {
+                throw ValidationError("--generators has to be 1 to 64, and not more than --connections.")
+            }
+            guard (0...10_000).contains(churn) else { throw ValidationError("--churn has to be 0 to 10000.") }
+            guard (recorded == nil) == (subjects == nil) else {
+                throw ValidationError("--recorded needs --subjects, and --subjects needs --recorded.")
+            }
+            guard !isolation || bad != nil else { throw ValidationError("--isolation needs --bad.") }
+            for (option, text) in [("--assert", bounds), ("--find-max", findMax)] {
+                guard text.map({ LoadGoal($0) != nil }) ?? true else {
+                    throw ValidationError("\(option) has to be bounds such as p99=50ms,lost=0.")
+                }
             }
             guard (0...3600).contains(drainSeconds) else {
                 throw ValidationError("--drain-seconds has to be 0 to 3600.")
@@ -88,15 +126,14 @@ extension Bench {
             guard bad.map({ ReceiverMix($0) != nil }) ?? true else {
                 throw ValidationError("--bad has to be shares such as slow=5,hang=5,500=10, up to 100 together.")
             }
-            guard findMax.map({ LoadGoal($0) != nil }) ?? true else {
-                throw ValidationError("--find-max has to be a percentile and its bound, such as p99=50ms.")
-            }
             guard killAt.map({ own && $0 > 0 && $0 < seconds }) ?? true else {
                 throw ValidationError("--kill-at has to be less than --seconds, and needs --own.")
             }
-            guard findMax == nil || (compare == nil && killAt == nil && hgrm == nil && report == nil) else {
+            let isForOneRun = compare != nil || killAt != nil || hgrm != nil || report != nil || isolation
+            guard findMax == nil || (!isForOneRun && bounds == nil) else {
                 throw ValidationError(
-                    "--find-max makes many runs: --compare, --kill-at, --hgrm and --report are for one.")
+                    "--find-max makes many runs: --assert, --compare, --isolation, --kill-at, --hgrm and --report are "
+                        + "for one.")
             }
             guard findMax == nil || clients == nil else {
                 throw ValidationError("--find-max is for rates, and --clients have none.")
@@ -105,27 +142,65 @@ extension Bench {
 
         func run() async throws {
             let earlier = try compare.map(Self.earlier)
+            let workload = try recorded.map { try Self.recorded($0, subjects ?? "") }
+            let signals = EndingSignals()
             let daemon = own ? try OwnDaemon.start() : nil
             defer { daemon?.end() }
             let server = try daemon.map { try ServerOptions.parse(["--server", $0.address]) } ?? self.server
-            if let goal = findMax.flatMap({ LoadGoal($0) }) { return try await search(goal, server) }
+            var bench = LoadBench(command: self, server: server, stop: signals.stop)
+            bench.workload = workload
+            bench.syncMilliseconds = daemon.flatMap { LoadSetting.syncMilliseconds(in: $0.folder.path) }
+            if let goal = findMax.flatMap({ LoadGoal($0) }) {
+                let isFound = try await search(goal, bench)
+                if let status = signals.status { throw ExitCode(status) }
+                guard isFound else { throw ExitCode(1) }
+                return
+            }
             let interruption = daemon.flatMap { daemon in
                 killAt.map { LoadInterruption(seconds: $0, kill: daemon.kill, restart: daemon.restart) }
             }
-            let result = try await load(server, rate: rate, interruption)
+            let alone = isolation ? try await bench.run(rate: rate, healed: true) : nil
+            let result = try await bench.run(rate: rate, interruption)
+            try show(result, alone, earlier)
+            if let status = signals.status { throw ExitCode(status) }
+            let goal = bounds.flatMap { LoadGoal($0) }
+            guard result.failures(of: goal).isEmpty, alone?.failures().isEmpty ?? true else { throw ExitCode(1) }
+        }
+
+        private func show(_ result: LoadReport, _ alone: LoadReport?, _ earlier: JSONValue?) throws {
+            let goal = bounds.flatMap { LoadGoal($0) }
             let comparison = earlier.map { LoadComparison(result, with: $0) }
-            if self.server.json {
-                Console.print(result.json(comparedWith: comparison))
-            } else {
-                for line in result.lines + (comparison?.lines ?? []) { Console.print(line) }
+            let isolation = try alone.map {
+                LoadComparison(result, with: try JSONValue(parsing: $0.json, limits: .configuration))
             }
-            if let report { try Console.write(result.html, toFile: report) }
+            if server.json {
+                Console.print(result.json(comparedWith: comparison, isolation: isolation, goal: goal))
+            } else {
+                for line in result.lines(of: goal) + (comparison?.lines ?? []) { Console.print(line) }
+                if let isolation {
+                    Console.print("good receivers beside the bad ones, and without them:")
+                    for line in isolation.lines { Console.print("  \(line)") }
+                }
+            }
+            if let report { try Console.write(result.html(of: goal), toFile: report) }
             if let hgrm {
                 for (name, text) in result.distributions {
                     try Console.write(Array(text.utf8), toFile: Self.path(hgrm, for: name))
                 }
             }
-            guard result.isCorrect else { throw ExitCode(1) }
+        }
+
+        /// The workload of files.
+        private static func recorded(_ path: String, _ subjects: String) throws -> LoadWorkload {
+            var sessions: [LoadWorkload.Session] = []
+            try SessionFile(path: path).forEach {
+                sessions.append(LoadWorkload.Session(conditions: $0.conditions, state: $0.activationState))
+            }
+            let contents = try SessionFile.subjects(subjects).compactMap { $0?.text }
+            guard (1...100_000).contains(sessions.count), !contents.isEmpty else {
+                throw ValidationError("\(path) has to have 1 to 100000 sessions, and \(subjects) a content id.")
+            }
+            return LoadWorkload(recorded: path, sessions: sessions, contents: contents)
         }
 
         /// The report of an earlier run. A file that is none is told before the run.
@@ -145,72 +220,9 @@ extension Bench {
             let stem = path.hasSuffix(".hgrm") ? String(path.dropLast(5)) : path
             return "\(stem)-\(name).hgrm"
         }
-
-        private func load(
-            _ server: ServerOptions, rate: Double, _ interruption: LoadInterruption? = nil
-        ) async throws -> LoadReport {
-            let address = try ListenAddress(option: "--receive", receive)
-            var plan = LoadPlan(
-                rate: rate, seconds: seconds, sessions: sessions, payloadBytes: payloadBytes, seed: seed)
-            plan.shape = shape
-            plan.clients = clients
-            if let mix = bad.flatMap({ ReceiverMix($0) }) { plan.receivers = mix }
-            let client = try server.client(requests: max(connections, clients ?? 0))
-            defer { client.close() }
-            var setting = LoadSetting.current(arguments: CommandLine.arguments, at: SteadyClock().wall)
-            // A key of one application may not ask; the report then leaves the version out.
-            if let (status, body) = try? await client.send(.get, "/v1/status", body: []), status == 200 {
-                setting.daemonVersion = (try? JSONValue(parsing: body))?["version"]?.asString
-            }
-            let run = LoadRun(
-                plan: plan, client: client, application: application, drainSeconds: drainSeconds, setting: setting,
-                display: ProgressDisplay(replacesText: Terminal.showsProgress) { text in
-                    if Terminal.showsProgress { Terminal.progress(text) } else { Console.error(text) }
-                }, interruption: interruption)
-            do { return try await run.run(receivingAt: address) } catch {
-                Console.error("\(error)")
-                throw ExitCode(1)
-            }
-        }
-
-        /// Runs at one rate after another, and prints each outcome and the highest rate that met the goal.
-        private func search(_ goal: LoadGoal, _ server: ServerOptions) async throws {
-            var search = RateSearch(from: rate)
-            var runs: [(rate: Double, outcome: RateSearch.Outcome, milliseconds: Double)] = []
-            while let rate = search.next {
-                let result = try await load(server, rate: rate)
-                let outcome = result.outcome(goal)
-                search.note(outcome)
-                runs.append((rate, outcome, result.acceptMilliseconds(goal.percentile)))
-                let reason = result.noVerdict.map { ": \($0)" } ?? ""
-                Console.error(
-                    "\(Int(rate)) a second: \(runs[runs.count - 1].milliseconds) ms, \(outcome.rawValue)\(reason)")
-            }
-            if self.server.json {
-                let body = JSONWriter.object { object in
-                    object.field("goal", goal.text)
-                    object.field("sustainedPerSecond", search.sustained)
-                    object.field("exceededPerSecond", search.exceeded)
-                    object.field("boundedByGenerator", search.isBoundedByGenerator)
-                    object.array("runs") { list in
-                        for run in runs {
-                            list.object {
-                                $0.field("rate", run.rate)
-                                $0.field("outcome", run.outcome.rawValue)
-                                $0.field("milliseconds", run.milliseconds)
-                            }
-                        }
-                    }
-                }
-                Console.print(body)
-            } else {
-                let found = search.sustained.map { "\(Int($0)) notifications a second" } ?? "no rate"
-                let bound = search.isBoundedByGenerator ? "; the generator could not do more, so the daemon may" : ""
-                Console.print("\(found) with \(goal.text), nothing lost\(bound)")
-            }
-            guard search.sustained != nil else { throw ExitCode(1) }
-        }
     }
 }
 
 extension LoadPlan.Shape: ExpressibleByArgument {}
+
+extension LoadWorkload.Kind: ExpressibleByArgument {}

@@ -9,7 +9,8 @@ import Synchronization
 /// Thread-safe.
 final class OwnDaemon: Sendable {
     let address: String
-    private let folder: URL
+    /// The folder of its database.
+    let folder: URL
     private let process: Mutex<Process>
 
     private init(_ process: sending Process, address: String, in folder: URL) {
@@ -36,7 +37,10 @@ final class OwnDaemon: Sendable {
         process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = [
             "serve", "--listen", listen, "--database", folder.appending(path: "routerd.sqlite").path,
+            "--end-with-input",
         ]
+        // Nothing is written to it: it ends with this process, whatever ends that.
+        process.standardInput = Pipe()
         process.currentDirectoryURL = folder
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("ROUTERD_") }
         let errors = Pipe()
@@ -75,6 +79,7 @@ final class OwnDaemon: Sendable {
         }
     }
 
+    /// Ends the daemon and removes its folder.
     func end() {
         process.withLock { process in
             process.terminate()

@@ -1,6 +1,8 @@
+import Glibc
 import RouterPlugin
-import RouterdBench
 import Testing
+
+@testable import RouterdBench
 
 /// Differences between two reports of `bench load`.
 @Suite("Load comparison")
@@ -21,29 +23,60 @@ struct LoadComparisonTests {
     }
 
     @Test("The interval of a percentile is that of order statistics")
-    func intervals() {
+    func intervals() throws {
         // Of 1 to 1000, the rank of the median is 500 ± 31, and that of p99 990 ± 7.
         let times = Self.report(1...1000).ledger.acceptTimes
-        let (median, high) = (times.estimate(50), times.estimate(99))
+        let (median, high) = (try #require(times.estimate(50)), try #require(times.estimate(99)))
         #expect(Int(median.value.rounded()) == 500 && (468...470).contains(Int(median.low.rounded())))
         #expect((531...533).contains(Int(median.high.rounded())))
         #expect((983...984).contains(Int(high.low.rounded())) && (996...999).contains(Int(high.high.rounded())))
-        #expect(Self.report([UInt64]()).ledger.acceptTimes.estimate(50) == LoadEstimate(value: 0, low: 0, high: 0))
-        let single = Self.report([7]).ledger.acceptTimes.estimate(99)
-        #expect(single.low == single.value && single.high == single.value)
+        // Its bound would lie beyond the last of them.
+        #expect(times.estimate(99.9) == nil && Self.report(1...799).ledger.acceptTimes.estimate(99) == nil)
+        #expect(Self.report(1...800).ledger.acceptTimes.estimate(99) != nil)
+        #expect(Self.report([UInt64]()).ledger.acceptTimes.estimate(50) == nil)
+    }
+
+    /// Runs of the same distribution differ by chance in one of twenty or fewer, in each percentile that has an interval.
+    @Test("Runs that do not differ are seldom told apart", arguments: [90, 800, 1000, 8000])
+    func falseVerdicts(count: Int) throws {
+        var random = LoadRandom(state: 7)
+        var verdicts: [String: Int] = [:]
+        let pairs = count > 1000 ? 12 : 100
+        for _ in 0..<pairs {
+            let runs = (0..<2).map { _ in
+                Self.report((0..<count).map { _ in UInt64(-100 * log(1 - Double.random(in: 0..<1, using: &random))) })
+            }
+            let comparison = try Self.comparison(runs[0], runs[1])
+            for difference in comparison.differences where difference.name == "acceptMilliseconds" {
+                let isTold = comparison.verdict(of: difference) != "no difference"
+                verdicts[difference.percentile, default: 0] += isTold ? 1 : 0
+            }
+            let tooFew = comparison.tooFew.filter { $0.title == "until the answer 202" }.map(\.percentile)
+            let some = ["p99", "p999"].filter { !Self.isEnough(count, for: $0) }
+            #expect(tooFew == some)
+        }
+        #expect(verdicts.values.allSatisfy { $0 * 10 <= pairs }, "\(verdicts) of \(pairs)")
+        #expect(verdicts.keys.contains("p999") == (count == 8000))
+    }
+
+    private static func isEnough(_ count: Int, for percentile: String) -> Bool {
+        count >= (percentile == "p99" ? 800 : 8000)
     }
 
     @Test("A difference is told where its interval leaves zero out")
     func verdicts() throws {
         let (slow, fast) = (Self.report((1...1000).map { $0 * 2 }), Self.report(1...1000))
         let differences = try Self.comparison(slow, fast).differences
-        #expect(differences.map(\.name).contains("deliveryMilliseconds") && differences.count == 12)
+        #expect(differences.map(\.name).contains("deliveryMilliseconds") && differences.count == 9)
         let median = try #require(differences.first { $0.percentile == "p50" })
-        #expect(median.verdict == "slower" && Int(median.estimate.value.rounded()) == 500)
+        #expect(
+            try Self.comparison(slow, fast).verdict(of: median) == "slower"
+                && Int(median.estimate.value.rounded()) == 500)
         #expect(median.estimate.low < median.estimate.value && median.estimate.value < median.estimate.high)
-        #expect(try Self.comparison(fast, slow).differences.first?.verdict == "faster")
+        let faster = try Self.comparison(fast, slow)
+        #expect(faster.verdict(of: faster.differences[0]) == "faster")
         let same = try Self.comparison(fast, Self.report((1...1000).map { $0 + 1 }))
-        #expect(same.differences.allSatisfy { $0.verdict == "no difference" })
+        #expect(same.differences.allSatisfy { same.verdict(of: $0) == "no difference" })
     }
 
     @Test("The interval of a difference adds the distances of both runs from their bounds")
@@ -54,11 +87,16 @@ struct LoadComparisonTests {
         #expect(difference.estimate == LoadEstimate(value: 10, low: 5, high: 15))
     }
 
-    @Test("Plans that differ are told")
+    @Test("Plans that differ are told, and give no verdict")
     func reservations() throws {
-        let comparison = try Self.comparison(Self.report(1...9), Self.report(1...9, rate: 200))
+        let comparison = try Self.comparison(Self.report((1...99).map { $0 * 9 }), Self.report(1...99, rate: 200))
         #expect(comparison.reservations.count == 1)
-        #expect(comparison.lines.last?.hasPrefix("THE RUNS DIFFER: rate was 200") == true, "\(comparison.lines)")
+        #expect(comparison.lines.last?.hasPrefix("NO VERDICT, the runs differ: rate was 200") == true)
+        #expect(!comparison.differences.isEmpty)
+        #expect(comparison.differences.allSatisfy { comparison.verdict(of: $0) == "no verdict" })
+        #expect(comparison.lines.contains { $0.hasSuffix(": no verdict") }, "\(comparison.lines)")
+        let written = try JSONValue(parsing: JSONWriter.object { comparison.write(to: &$0) })
+        #expect(written["differences"]?.asArray?.allSatisfy { $0["verdict"] == "no verdict" } == true)
         #expect(try Self.comparison(Self.report(1...9), Self.report(1...9)).reservations.isEmpty)
     }
 

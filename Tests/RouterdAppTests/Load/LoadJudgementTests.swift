@@ -96,6 +96,12 @@ struct LoadJudgementTests {
         bounded.note(.sustained)
         while bounded.next != nil { bounded.note(.noVerdict) }
         #expect(bounded.isBoundedByGenerator && bounded.sustained == 8)
+        // One late moment of the generator is no bound.
+        var moment = RateSearch(from: 8)
+        moment.note(.noVerdict)
+        #expect(moment.next == 8)
+        for outcome in [.sustained, .exceeded] as [RateSearch.Outcome] { moment.note(outcome) }
+        #expect(moment.sustained == 8 && moment.exceeded == 16 && !moment.isBoundedByGenerator)
         var hopeless = RateSearch(from: 4)
         while hopeless.next != nil { hopeless.note(.exceeded) }
         #expect(hopeless.sustained == nil)
@@ -103,12 +109,92 @@ struct LoadJudgementTests {
 
     @Test(
         arguments: [
-            ("p99=50ms", 99.0, 50.0), ("p999=1.5s", 99.9, 1500), ("p99=50", nil, nil), ("p98=1ms", nil, nil),
-            ("p99=-1ms", nil, nil), ("p99=", nil, nil), ("p99=infms", nil, nil),
-        ] as [(String, Double?, Double?)])
-    func goalsAreRead(text: String, percentile: Double?, milliseconds: Double?) {
-        let goal = LoadGoal(text)
-        #expect(goal?.percentile == percentile && goal?.milliseconds == milliseconds)
+            ("p99=50ms", "accept", 99.0, 50.0), ("p999=1.5s", "accept", 99.9, 1500),
+            ("delivery.p90=2ms,lost=0", "delivery", 90, 2), ("p99=50", nil, nil, nil), ("p98=1ms", nil, nil, nil),
+            ("p99=-1ms", nil, nil, nil), ("p99=", nil, nil, nil), ("p99=infms", nil, nil, nil),
+            ("p99=1ms,lost=-1", nil, nil, nil), ("lost=0,lost=1", nil, nil, nil), ("x.p99=1ms", nil, nil, nil),
+            ("p99=1ms,", nil, nil, nil),
+        ] as [(String, String?, Double?, Double?)])
+    func goalsAreRead(text: String, times: String?, percentile: Double?, milliseconds: Double?) {
+        let bound = LoadGoal(text)?.bounds.first
+        #expect(bound?.percentile == percentile && bound?.milliseconds == milliseconds && bound?.times == times)
+        if text.hasSuffix("lost=0") { #expect(LoadGoal(text)?.counts == [.lost: 0]) }
+    }
+
+    /// The report of a run with so many acceptances of so many milliseconds.
+    private static func report(
+        _ count: Int, of milliseconds: UInt64 = 1, by generator: GeneratorVerdict? = nil, isInterrupted: Bool = false,
+        wasKilled: Bool = false, _ change: (inout LoadLedger) -> Void = { _ in }
+    ) -> LoadReport {
+        var books = LoadLedger()
+        for number in 0..<count {
+            books.accept("\(number)", due: 0, at: milliseconds * 1_000_000)
+            books.receive("\(number)", at: milliseconds * 1_000_000)
+        }
+        change(&books)
+        let plan = LoadPlan(rate: 1, seconds: 1, sessions: 1, payloadBytes: 64, seed: 1)
+        return LoadReport(
+            plan: plan, offered: books.answered, ledger: books, elapsedSeconds: 1, generator: generator,
+            wasKilled: wasKilled, isInterrupted: isInterrupted)
+    }
+
+    @Test func refusedRunsHaveFailed() throws {
+        #expect(Self.report(1).failures().isEmpty)
+        let refused = Self.report(0) { for _ in 0..<3 { $0.refuse(413) } }
+        #expect(refused.failures() == ["nothing was accepted", "refused 3, at most 0"])
+        #expect(refused.lines.contains { $0.hasSuffix("NOTHING ACCEPTED") }, "\(refused.lines)")
+        #expect(refused.lines.contains("FAILED: nothing was accepted"))
+        #expect(String(decoding: refused.html, as: UTF8.self).contains("Failed: refused 3, at most 0."))
+        #expect(try JSONValue(parsing: refused.json)["failures"]?.asArray?.count == 2)
+        let partly = { (books: inout LoadLedger) in
+            books.refuse(503)
+            books.leaveUnanswered("connection-refused")
+        }
+        #expect(Self.report(9, partly).failures() == ["refused 1, at most 0", "unanswered 1, at most 0"])
+        #expect(Self.report(9, wasKilled: true, partly).failures().isEmpty)
+        #expect(Self.report(9, partly).failures(of: LoadGoal("refused=1,unanswered=1")).isEmpty)
+    }
+
+    @Test func boundsAreJudged() {
+        let goal = LoadGoal("p99=50ms,duplicates=0")
+        #expect(Self.report(800, of: 40).failures(of: goal).isEmpty)
+        #expect(Self.report(800, of: 60).failures(of: goal).first?.hasPrefix("p99=50ms: it is 60") == true)
+        #expect(Self.report(799, of: 40).failures(of: goal).first?.contains("799 requests are too few") == true)
+        let late = GeneratorVerdict(latenessP99: 9, busiestThread: 0)
+        #expect(Self.report(800, of: 40, by: late).failures(of: goal).first?.hasPrefix("p99=50ms: no verdict") == true)
+        let again = Self.report(800, of: 40) { $0.receive("1", at: 50_000_000) }
+        #expect(again.failures().isEmpty && again.failures(of: goal) == ["duplicates 1, at most 0"])
+        #expect(Self.report(1) { $0.receive("1", isSigned: false, at: 1) }.failures().contains("forged 1, at most 0"))
+    }
+
+    @Test func outcomesOfASearchNeedAVerdict() throws {
+        let goal = try #require(LoadGoal("p99=50ms,lost=0"))
+        #expect(Self.report(800, of: 40).outcome(goal) == .sustained)
+        #expect(Self.report(800, of: 60).outcome(goal) == .exceeded)
+        #expect(Self.report(700, of: 40).outcome(goal) == .noVerdict)
+        let late = GeneratorVerdict(latenessP99: 9, busiestThread: 0)
+        #expect(Self.report(800, of: 60, by: late).outcome(goal) == .noVerdict)
+        #expect(Self.report(800, of: 40) { $0.refuse(503) }.outcome(goal) == .exceeded)
+        // Without a connection for long: too slow all the same if the daemon's own part is.
+        let waiting = GeneratorVerdict(latenessP99: 0, connectionWaitP99: 9, busiestThread: 0)
+        #expect(waiting.reason?.contains("raise --connections") == true)
+        #expect(Self.report(800, of: 40, by: waiting).outcome(goal) == .noVerdict)
+        #expect(Self.report(800, of: 60, by: waiting).outcome(goal) == .exceeded)
+    }
+
+    @Test func anInterruptedRunIsNotAccused() {
+        let report = Self.report(5, isInterrupted: true) { $0.accept("late", due: 0, at: 1) }
+        #expect(report.failures().isEmpty && report.lines.first?.hasPrefix("INTERRUPTED") == true)
+        #expect(!report.lines.contains { $0.contains("NOT CONSERVED") }, "\(report.lines)")
+        #expect(Self.report(5) { $0.accept("late", due: 0, at: 1) }.failures() == ["lost 1, at most 0"])
+    }
+
+    @Test func aWaitForAConnectionIsNoTimeOfTheDaemon() {
+        var books = LoadLedger()
+        books.accept("a", forOneOf: [0], due: 0, sent: 1_000_000, begun: 8_000_000, at: 9_000_000)
+        books.waited(7_000_000)
+        #expect(isAbout(9, books.acceptTimes.max) && isAbout(1, books.acceptTimesFromSent.max))
+        #expect(isAbout(7, books.connectionWaits.max))
     }
 
     @Test func sharesOfReceiversAreExact() throws {
@@ -140,8 +226,8 @@ struct LoadJudgementTests {
 
     @Test func clientsOfAClosedRunDiffer() {
         let plan = LoadPlan(rate: 1, seconds: 1, sessions: 50, payloadBytes: 64, seed: 5)
-        let lists = (0..<3).map { Array(plan.sessions(ofClient: $0).prefix(40)) }
-        #expect(Set(lists).count == 3 && lists[0] == Array(plan.sessions(ofClient: 0).prefix(40)))
+        let lists = (0..<3).map { Array(plan.contents(ofClient: $0).prefix(40)) }
+        #expect(Set(lists).count == 3 && lists[0] == Array(plan.contents(ofClient: 0).prefix(40)))
         #expect(lists.joined().allSatisfy { (0..<50).contains($0) })
     }
 }
