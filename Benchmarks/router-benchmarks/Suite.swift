@@ -17,7 +17,10 @@ enum Suite {
         ] + Benchmark.rarerDecisions(among: mixed) + [
             .strictDecision("a session that prefers must be able to and is not, 100,000", among: wishful),
             .choice("with its reason, 100,000", among: documents),
-            try .verdicts("rule without code, 1,000", among: thousand),
+            try .verdicts("rule without code, 1,000", under: .literals, among: thousand),
+            try .verdicts("patterns and options, 1,000", under: .options, among: thousand),
+            try .verdicts("candidate and notification, 1,000", under: .notification, among: thousand),
+            try .verdicts("texts beyond ASCII, 1,000", under: .beyondASCII, among: thousand),
             changing.stateChanges,
             changing.stateChangesTogether,
             changing.replacements,

@@ -154,8 +154,7 @@ struct PreparedSubject {
 
     /// The empty text, should there be no memory to lay one out in.
     private init(nothing: Void) {
-        let empty = TextView(bytes: UnsafePointer(bitPattern: 8).unsafelyUnwrapped, count: 0, seams: nil)
-        self.init(isASCII: true, isPlain: true, isLower: true, given: empty, lower: empty, forms: nil, orders: nil)
+        self.init(isASCII: true, isPlain: true, isLower: true, given: .empty, lower: .empty, forms: nil, orders: nil)
     }
 
     /// The traits of a text that are found while it is copied.

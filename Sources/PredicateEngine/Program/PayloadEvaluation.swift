@@ -59,7 +59,7 @@ struct PayloadEvaluation {
 // MARK: - Key paths
 
 extension PayloadEvaluation {
-    private mutating func value(at path: PayloadPath) -> PayloadValue {
+    fileprivate mutating func value(at path: PayloadPath) -> PayloadValue {
         var value = payload
         for step in path.steps {
             ledger.work += 1
@@ -103,5 +103,13 @@ extension PayloadEvaluation {
             default: members.append(.null)
             }
         }
+    }
+}
+
+extension PayloadValue {
+    /// The value that a path leads to; `NULL` if there is none.
+    package func value(at path: PayloadPath) -> PayloadValue {
+        var evaluation = PayloadEvaluation(payload: self)
+        return evaluation.value(at: path)
     }
 }

@@ -36,11 +36,7 @@ struct PayloadTest {
     private init(_ operation: Predicate.Operator, _ options: Predicate.Options, _ right: PayloadValue) {
         self.operation = operation
         self.right = right
-        form =
-            switch operation {
-            case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .between: options.valueForm
-            case .isIn, .contains, .beginsWith, .endsWith, .like: options.searchForm
-            }
+        form = options.form(of: operation)
     }
 
     private mutating func fold(_ ledger: inout PayloadLedger) { text = folded(right, &ledger) }
@@ -117,6 +113,16 @@ extension PayloadTest {
     }
 }
 
+extension Predicate.Operator {
+    /// Whether the operator holds between two values.
+    package func holds(_ left: PayloadValue, _ right: PayloadValue, _ options: Predicate.Options) -> Bool {
+        let comparison = Predicate.Comparison(
+            quantifier: nil, left: .null, operation: self, options: options, right: .null)
+        var ledger = PayloadLedger()
+        return PayloadTest(comparison, right: right, &ledger).holds(for: left, &ledger)
+    }
+}
+
 extension Predicate.Comparison {
     /// Whether each element of an array of the payload, of any length, is looked for in a string of the payload.
     var searchesForEach: Bool {
@@ -130,22 +136,8 @@ extension FoldedText {
     /// is linear in both, unlike `contains(_:)`: both may come from a payload.
     fileprivate func holds(_ needle: FoldedText?, _ work: inout Int) -> Bool {
         guard let needle, !needle.bytes.isEmpty, needle.bytes.count <= bytes.count else { return false }
-        return needle.bytes.withUnsafeBufferPointer { literal in
-            withView { view in
-                guard let view, let start = literal.baseAddress else { return false }
-                return view.contains(start, literal.count, &work)
-            }
-        }
-    }
-
-    /// Lends a view of the text; nil if it is empty.
-    fileprivate func withView<Result>(_ body: (TextView?) -> Result) -> Result {
-        bytes.withUnsafeBufferPointer { bytes in
-            seams.withUnsafeBufferPointer { seams in
-                guard let start = bytes.baseAddress, !bytes.isEmpty else { return body(nil) }
-                let view = TextView(bytes: start, count: bytes.count, seams: seams.isEmpty ? nil : seams.baseAddress)
-                return body(view)
-            }
+        return needle.withView { literal in
+            withView { $0.contains(literal.bytes, literal.count, &work) }
         }
     }
 }
@@ -170,8 +162,7 @@ private struct LikePattern {
             return glob.matches(text)
         }
         return text.withView { view in
-            guard let view else { return false }
-            return LikeStretches(elements: elements.makeIterator()).match(view, from: 0, isFixed: true, &work)
+            LikeStretches(elements: elements.makeIterator()).match(view, from: 0, isFixed: true, &work)
         }
     }
 }

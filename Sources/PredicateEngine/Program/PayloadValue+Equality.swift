@@ -1,6 +1,6 @@
 extension PayloadValue {
     /// The value of a number or a truth value.
-    var number: Predicate.Number? {
+    package var number: Predicate.Number? {
         switch self {
         case .number(let number): number
         case .boolean(let value): .integer(value ? 1 : 0)

@@ -184,4 +184,11 @@ extension Predicate.Options {
         case (true, true): .strippedAndCaseFolded
         }
     }
+    /// The form in which an operator compares.
+    func form(of operation: Predicate.Operator) -> Form {
+        switch operation {
+        case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .between: valueForm
+        case .isIn, .contains, .beginsWith, .endsWith, .like: searchForm
+        }
+    }
 }

@@ -27,7 +27,7 @@ extension Predicate.Number {
     }
 
     /// Whether this number is before the other, exactly, even where a `Double` cannot hold the integer.
-    func isLess(than other: Self) -> Bool {
+    package func isLess(than other: Self) -> Bool {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right
         case (.double(let left), .double(let right)): left < right
@@ -55,7 +55,7 @@ extension Predicate.Number {
     }
 
     /// Whether both are the same number, whatever their literals.
-    func isSame(as other: Self) -> Bool { !isLess(than: other) && !other.isLess(than: self) }
+    package func isSame(as other: Self) -> Bool { !isLess(than: other) && !other.isLess(than: self) }
 }
 
 extension Predicate.Number {

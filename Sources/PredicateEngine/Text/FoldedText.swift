@@ -27,7 +27,7 @@ enum Form: Int, Hashable, Sendable {
 /// the same given scalar as the one before it; `E`, because it extends the one before it (a combining mark); `B`,
 /// both. `seams` is empty when there are none, as in all ASCII text; else it has one entry per byte.
 struct FoldedText: Hashable, Sendable {
-    private(set) var bytes: [UInt8]
+    let bytes: [UInt8]
     private(set) var seams: [UInt8] = []
 
     /// ASCII text, or text that is to be compared as given.
@@ -58,13 +58,20 @@ struct FoldedText: Hashable, Sendable {
         return end
     }
 
-    mutating func append(_ scalar: UInt32, seam: UInt8) {
-        guard let scalar = Unicode.Scalar(scalar) else { return }
-        if seams.isEmpty, seam != 0 { seams = Array(repeating: 0, count: bytes.count) }
-        let isSeamed = !seams.isEmpty
-        for (index, byte) in scalar.utf8.enumerated() {
-            bytes.append(byte)
-            if isSeamed { seams.append(index == 0 ? seam : 0) }
+    /// A copy of a text that is lent.
+    init(_ view: TextView) {
+        bytes = Array(UnsafeBufferPointer(start: view.bytes, count: view.count))
+        if let marks = view.seams { seams = Array(UnsafeBufferPointer(start: marks, count: view.count)) }
+    }
+
+    /// Lends a view of the text.
+    func withView<Result>(_ body: (TextView) -> Result) -> Result {
+        bytes.withUnsafeBufferPointer { bytes in
+            seams.withUnsafeBufferPointer { seams in
+                guard let start = bytes.baseAddress, !bytes.isEmpty else { return body(.empty) }
+                return body(
+                    TextView(bytes: start, count: bytes.count, seams: seams.isEmpty ? nil : seams.baseAddress))
+            }
         }
     }
 }

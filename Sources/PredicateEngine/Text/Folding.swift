@@ -14,7 +14,6 @@ struct Folding {
     }
 
     private let form: Form
-    private var pieces: [Piece] = []
 
     private init(form: Form) { self.form = form }
 
@@ -23,11 +22,21 @@ struct Folding {
         if form == .exact || bytes.allSatisfy({ $0 < 0x80 }) {
             return FoldedText(unseamed: form.isCaseFolded ? bytes.map(Self.lowercased) : bytes)
         }
-        var folding = Folding(form: form)
-        folding.decompose(bytes)
-        folding.sortMarks()
-        if form.isStripped { folding.pieces.removeAll { Self.isDiacritic($0.order) } }
-        return folding.assembled()
+        return bytes.withUnsafeBufferPointer { Folding(form: form).withFolded($0) { FoldedText($0) } }
+    }
+
+    /// Lends the text, valid UTF-8, in a form. It lies on the stack if it is ASCII of at most 1,024 bytes, or other text of at
+    /// most 128 scalars after decomposition, whose form has at most 512 bytes.
+    static func withView<Result>(
+        of bytes: UnsafeBufferPointer<UInt8>, in form: Form, _ body: (TextView) -> Result
+    ) -> Result {
+        if form == .exact { return body(TextView(bytes)) }
+        guard bytes.allSatisfy({ $0 < 0x80 }) else { return Folding(form: form).withFolded(bytes, body) }
+        guard form.isCaseFolded else { return body(TextView(bytes)) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count) { room in
+            for place in bytes.indices { room[place] = lowercased(bytes[place]) }
+            return body(TextView(UnsafeBufferPointer(room)))
+        }
     }
 
     /// Appends the bytes of the text in a form.
@@ -49,13 +58,45 @@ struct Folding {
     /// letter (`か` and `が`), as a stroke does (`o` and `ø`), and Foundation keeps them apart too.
     private static func isDiacritic(_ combiningClass: UInt8) -> Bool { combiningClass != 0 && combiningClass != 8 }
 
-    private mutating func decompose(_ bytes: [UInt8]) {
-        pieces.reserveCapacity(bytes.count)
-        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-            var seam: UInt8 = 0
-            Self.decompose(scalar.value) { part in
+    private func withFolded<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ body: (TextView) -> Result
+    ) -> Result {
+        var count = 0
+        Self.decompose(bytes) { _, _ in count += 1 }
+        return withUnsafeTemporaryAllocation(of: Piece.self, capacity: count) { room in
+            var pieces = 0
+            Self.decompose(bytes) { part, seam in
                 let (order, isExtending) = CombiningClasses.lookup(part)
-                pieces.append(Piece(scalar: part, order: order, seam: seam | (isExtending ? FoldedText.extending : 0)))
+                let extending = isExtending ? FoldedText.extending : 0
+                room.initializeElement(at: pieces, to: Piece(scalar: part, order: order, seam: seam | extending))
+                pieces += 1
+            }
+            Self.sortMarks(room)
+            if form.isStripped {
+                var kept = 0
+                for place in 0..<pieces where !Self.isDiacritic(room[place].order) {
+                    room[kept] = room[place]
+                    kept += 1
+                }
+                pieces = kept
+            }
+            return withText(of: UnsafeMutableBufferPointer(rebasing: room[..<pieces]), body)
+        }
+    }
+
+    /// Calls `emit` with each scalar of the decomposed text, in the order given, and the seam before it.
+    private static func decompose(_ bytes: UnsafeBufferPointer<UInt8>, _ emit: (UInt32, UInt8) -> Void) {
+        var (decoder, rest) = (UTF8(), bytes.makeIterator())
+        while true {
+            var scalar: Unicode.Scalar = "\u{FFFD}"
+            switch decoder.decode(&rest) {
+            case .scalarValue(let value): scalar = value
+            case .error: break
+            case .emptyInput: return
+            }
+            var seam: UInt8 = 0
+            decompose(scalar.value) { part in
+                emit(part, seam)
                 seam = FoldedText.joined
             }
         }
@@ -73,39 +114,71 @@ struct Folding {
     }
 
     /// Canonical ordering: marks between two starters go by their class, equal ones stay in the order given.
-    /// A sort, not the usual exchange of neighbours, because a subject may consist of marks.
-    private mutating func sortMarks() {
+    /// Many are sorted, and not exchanged with their neighbours, because a subject may consist of marks.
+    private static func sortMarks(_ pieces: UnsafeMutableBufferPointer<Piece>) {
         var start = 0
         while start < pieces.count {
             guard pieces[start].order != 0 else {
                 start += 1
                 continue
             }
-            let end = pieces[start...].firstIndex { $0.order == 0 } ?? pieces.count
-            if end - start > 1 {
+            var end = start + 1
+            while end < pieces.count, pieces[end].order != 0 { end += 1 }
+            if end - start <= 16 {
+                for place in start..<end {
+                    let piece = pieces[place]
+                    var target = place
+                    while target > start, pieces[target - 1].order > piece.order {
+                        pieces[target] = pieces[target - 1]
+                        target -= 1
+                    }
+                    pieces[target] = piece
+                }
+            } else {
                 let sorted = pieces[start..<end].enumerated().sorted {
                     ($0.element.order, $0.offset) < ($1.element.order, $1.offset)
                 }
-                pieces.replaceSubrange(start..<end, with: sorted.map(\.element))
+                for (offset, piece) in sorted.enumerated() { pieces[start + offset] = piece.element }
             }
             start = end
         }
     }
 
-    private func assembled() -> FoldedText {
-        var text = FoldedText(unseamed: [])
-        for piece in pieces {
-            guard form.isCaseFolded else {
-                text.append(piece.scalar, seam: piece.seam)
-                continue
+    /// Lends the text of pieces, case-folded if the form is.
+    private func withText<Result>(
+        of pieces: UnsafeMutableBufferPointer<Piece>, _ body: (TextView) -> Result
+    ) -> Result {
+        var (count, isSeamed) = (0, false)
+        emit(pieces) { scalar, seam in
+            count += UTF8.width(scalar)
+            if seam != 0 { isSeamed = true }
+        }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * count) { room in
+            room.initialize(repeating: 0)
+            var place = 0
+            emit(pieces) { scalar, seam in
+                room[count + place] = seam
+                for byte in scalar.utf8 {
+                    room[place] = byte
+                    place += 1
+                }
             }
+            guard let start = room.baseAddress, count > 0 else { return body(.empty) }
+            return body(TextView(bytes: start, count: count, seams: isSeamed ? UnsafePointer(start + count) : nil))
+        }
+    }
+
+    /// Calls `emit` with each scalar of the folded text and the seam before it.
+    private func emit(_ pieces: UnsafeMutableBufferPointer<Piece>, _ emit: (Unicode.Scalar, UInt8) -> Void) {
+        for piece in pieces {
             var seam = piece.seam
-            PairTable.caseFoldings.expand(piece.scalar) { part in
-                text.append(part, seam: seam)
+            func show(_ part: UInt32) {
+                guard let scalar = Unicode.Scalar(part) else { return }
+                emit(scalar, seam)
                 seam = FoldedText.joined
             }
+            if form.isCaseFolded { PairTable.caseFoldings.expand(piece.scalar, show) } else { show(piece.scalar) }
         }
-        return text
     }
 }
 

@@ -8,6 +8,22 @@ struct TextView {
     /// Nil if the text may be cut everywhere, as all ASCII may.
     let seams: UnsafePointer<UInt8>?
 
+    /// The empty text, at an address that is never read.
+    static var empty: TextView { TextView(bytes: UnsafePointer(bitPattern: 8).unsafelyUnwrapped, count: 0, seams: nil) }
+
+    init(bytes: UnsafePointer<UInt8>, count: Int, seams: UnsafePointer<UInt8>?) {
+        (self.bytes, self.count, self.seams) = (bytes, count, seams)
+    }
+
+    /// Text that may be cut everywhere.
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        if let start = bytes.baseAddress, !bytes.isEmpty {
+            self.init(bytes: start, count: bytes.count, seams: nil)
+        } else {
+            self = .empty
+        }
+    }
+
     /// Whether the bytes at the offset are the literal's, which has to fit.
     @inline(__always)
     func matches(_ literal: UnsafePointer<UInt8>, _ length: Int, at offset: Int) -> Bool {

@@ -1,167 +1,176 @@
 import PredicateEngine
 import RouterPlugin
 
-/// A comparison of a candidate's value with literals, in the form that costs least.
+/// The part of a condition that is left of it for candidates: everything else of it is known.
+///
+/// Asking it about a candidate takes nothing from the heap, with the exceptions that `TextComparison` names.
+indirect enum CandidateCondition: Sendable {
+    case constant(Bool)
+    case test(CandidateTest)
+    case not(CandidateCondition)
+    case all([CandidateCondition])
+    case any([CandidateCondition])
+
+    /// The answer for every candidate; nil if it depends on the candidate.
+    var constant: Bool? { if case .constant(let value) = self { value } else { nil } }
+
+    func holds(for candidate: Candidate, at now: Timestamp) -> Bool {
+        switch self {
+        case .constant(let value): return value
+        case .test(let test): return test.holds(for: candidate, at: now)
+        case .not(let condition): return !condition.holds(for: candidate, at: now)
+        case .all(let conditions):
+            for condition in conditions where !condition.holds(for: candidate, at: now) { return false }
+            return true
+        case .any(let conditions):
+            for condition in conditions where condition.holds(for: candidate, at: now) { return true }
+            return false
+        }
+    }
+
+    var negated: CandidateCondition {
+        switch self {
+        case .constant(let value): .constant(!value)
+        case .not(let condition): condition
+        default: .not(self)
+        }
+    }
+
+    /// All of the conditions. They are made one after the other, and no more of them after one that never holds.
+    static func all(of conditions: some Sequence<CandidateCondition>) -> CandidateCondition {
+        joined(conditions, unless: false) { .all($0) }
+    }
+
+    /// Any of the conditions. They are made one after the other, and no more of them after one that always holds.
+    static func any(of conditions: some Sequence<CandidateCondition>) -> CandidateCondition {
+        joined(conditions, unless: true) { .any($0) }
+    }
+
+    private static func joined(
+        _ conditions: some Sequence<CandidateCondition>, unless decisive: Bool,
+        _ join: ([CandidateCondition]) -> CandidateCondition
+    ) -> CandidateCondition {
+        var open: [CandidateCondition] = []
+        for condition in conditions {
+            if condition.constant == decisive { return .constant(decisive) }
+            if condition.constant == nil { open.append(condition) }
+        }
+        switch open.count {
+        case 0: return .constant(!decisive)
+        case 1: return open[0]
+        default: return join(open)
+        }
+    }
+}
+
+/// A test of one or two values of a candidate.
 ///
 ///     candidate.activationState IN {…}     a table of the four states
 ///     candidate.role == 'wall'             bytes
-///     candidate.secondsSinceActive < 60    whole numbers
-///     candidate.session LIKE[c] 'win-*'    the predicate itself, which allocates
+///     candidate.session LIKE[c] 'win-*'    a comparison of texts
+///     candidate.secondsSinceActive < 60    numbers
+///
+/// A value that is `NULL` passes no test but `absent`.
 enum CandidateTest: Sendable {
     /// A truth value for each activation state, by its raw value.
     case states([Bool])
     /// The answers for candidates that prefer the content, and for others.
     case prefers(yes: Bool, no: Bool)
-    case text(TextField, TextTest, PayloadPredicate)
-    case number(NumberField, Predicate.Operator, Int64)
-    case predicate(PayloadPredicate)
-
-    enum TextField: String, Sendable { case session, device, role, configuration }
-
-    enum NumberField: String, Sendable { case secondsSinceActive, preferenceLevel }
-
-    /// A test of bytes.
-    enum TextTest: Sendable {
-        case isOne(of: [[UInt8]], expected: Bool)
-        case hasPrefix([UInt8])
-        case hasSuffix([UInt8])
-        case contains([UInt8])
-    }
-
-    init(_ comparison: Predicate.Comparison) {
-        let predicate = PayloadPredicate(part: .comparison(comparison))
-        let fields = Self.fields(in: comparison)
-        if fields == ["activationState"] {
-            self = .states(
-                ActivationState.allCases.map { state in
-                    predicate.evaluate(with: Self.candidate("activationState", .string(state.name)))
-                })
-        } else if fields == ["prefers"] {
-            self = .prefers(
-                yes: predicate.evaluate(with: Self.candidate("prefers", .boolean(true))),
-                no: predicate.evaluate(with: Self.candidate("prefers", .boolean(false))))
-        } else {
-            self = Self.direct(comparison, predicate) ?? .predicate(predicate)
-        }
-    }
+    /// Whether the field is `NULL`.
+    case absent(CandidateField)
+    case isOne(TextField, of: [[UInt8]])
+    case text(TextField, TextComparison)
+    case texts(TextField, TextComparison, TextField)
+    /// Whether the text has at most so many bytes.
+    case isShort(TextField, Int)
+    case number(NumberField, Predicate.Operator, Predicate.Number)
+    case numbers(NumberField, Predicate.Operator, NumberField)
 
     func holds(for candidate: Candidate, at now: Timestamp) -> Bool {
         switch self {
         case .states(let answers): return answers[Int(candidate.activationState.rawValue)]
         case .prefers(let yes, let no): return candidate.tier == .prefers ? yes : no
-        case .text(let field, let test, let predicate):
-            let answer =
-                switch field {
-                case .session: test.holds(for: candidate.session.text)
-                case .device: test.holds(for: candidate.device?.text)
-                case .role: test.holds(for: candidate.role)
-                case .configuration: test.holds(for: candidate.configuration)
-                }
-            return answer ?? Self.evaluate(predicate, candidate, now)
-        case .number(.secondsSinceActive, let operation, let literal):
-            return Self.compare(candidate.secondsSinceActive(at: now), operation, literal)
-        case .number(.preferenceLevel, let operation, let literal):
-            return Self.compare(Int64(candidate.preferenceLevel), operation, literal)
-        case .predicate(let predicate): return Self.evaluate(predicate, candidate, now)
+        case .absent(.text(let field)): return field.value(of: candidate) == nil
+        case .absent(.number(let field)): return field.value(of: candidate, at: now) == nil
+        case .isOne(let field, let texts):
+            guard let text = field.value(of: candidate) else { return false }
+            for other in texts where text.utf8.elementsEqual(other) { return true }
+            return false
+        case .text(let field, let comparison):
+            return field.value(of: candidate).map { comparison.holds(for: $0) } ?? false
+        case .texts(let left, let comparison, let right):
+            guard let left = left.value(of: candidate), let right = right.value(of: candidate) else { return false }
+            return comparison.holds(left, right)
+        case .isShort(let field, let limit):
+            return field.value(of: candidate).map { $0.utf8.count <= limit } ?? false
+        case .number(let field, let operation, let literal):
+            return field.value(of: candidate, at: now).map { operation.holds(.integer($0), literal) } ?? false
+        case .numbers(let left, let operation, let right):
+            guard let left = left.value(of: candidate, at: now), let right = right.value(of: candidate, at: now)
+            else { return false }
+            return operation.holds(.integer(left), .integer(right))
         }
-    }
-
-    /// The test of a comparison `field operator literal` that needs no values of predicates; nil for others.
-    private static func direct(_ comparison: Predicate.Comparison, _ predicate: PayloadPredicate) -> CandidateTest? {
-        guard comparison.quantifier == nil, comparison.options.isEmpty, case .path(let path) = comparison.left,
-            let name = RuleFields.names(path).last
-        else { return nil }
-        if let field = NumberField(rawValue: name), case .number(.integer(let literal)) = comparison.right {
-            switch comparison.operation {
-            case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
-                return .number(field, comparison.operation, literal)
-            default: return nil
-            }
-        }
-        guard let field = TextField(rawValue: name) else { return nil }
-        return TextTest(comparison).map { .text(field, $0, predicate) }
-    }
-
-    private static func compare(_ value: Int64?, _ operation: Predicate.Operator, _ literal: Int64) -> Bool {
-        // NULL is in no order with anything, and differs from every number.
-        guard let value else { return operation == .notEqual }
-        return switch operation {
-        case .equal: value == literal
-        case .notEqual: value != literal
-        case .less: value < literal
-        case .lessOrEqual: value <= literal
-        case .greater: value > literal
-        case .greaterOrEqual: value >= literal
-        default: false
-        }
-    }
-
-    private static func evaluate(_ predicate: PayloadPredicate, _ candidate: Candidate, _ now: Timestamp) -> Bool {
-        predicate.evaluate(with: .object(PayloadObject([("candidate", candidate.value(at: now))])))
-    }
-
-    private static func candidate(_ field: String, _ value: PayloadValue) -> PayloadValue {
-        .object(PayloadObject([("candidate", .object(PayloadObject([(field, value)])))]))
-    }
-
-    /// The names of the candidate's values in a comparison.
-    private static func fields(in comparison: Predicate.Comparison) -> Set<String> {
-        func names(_ operand: Predicate.Operand) -> [String] {
-            switch operand {
-            case .path(let path): RuleFields.names(path).last.map { [$0] } ?? []
-            case .aggregate(let elements): elements.flatMap(names)
-            default: []
-            }
-        }
-        return Set(names(comparison.left) + names(comparison.right))
     }
 }
 
-extension CandidateTest.TextTest {
-    /// Nil for comparisons that are more than a look at bytes.
-    fileprivate init?(_ comparison: Predicate.Comparison) {
-        switch (comparison.operation, comparison.right) {
-        case (.equal, .text(let text)): self = .isOne(of: [text.utf8], expected: true)
-        case (.notEqual, .text(let text)): self = .isOne(of: [text.utf8], expected: false)
-        case (.isIn, .aggregate(let elements)):
-            let texts = elements.compactMap { element in
-                if case .text(let text) = element { text.utf8 } else { nil }
-            }
-            guard texts.count == elements.count else { return nil }
-            self = .isOne(of: texts, expected: true)
-        case (.beginsWith, .text(let text)) where Self.isPlain(text.utf8): self = .hasPrefix(text.utf8)
-        case (.endsWith, .text(let text)) where Self.isPlain(text.utf8): self = .hasSuffix(text.utf8)
-        case (.contains, .text(let text)) where Self.isPlain(text.utf8): self = .contains(text.utf8)
-        default: return nil
-        }
-    }
+/// A value of a candidate that conditions may name.
+enum CandidateField: Hashable, Sendable {
+    case text(TextField)
+    case number(NumberField)
+}
 
-    /// Whether the bytes are characters by themselves, wherever they stand in others of the kind.
-    private static func isPlain(_ bytes: some Collection<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy { (0x20..<0x7F).contains($0) }
-    }
+enum TextField: String, Sendable {
+    case session, device, role, configuration, activationState
 
-    /// Whether the text passes, nil being no text; nil if bytes do not tell.
-    fileprivate func holds(for text: String?) -> Bool? {
-        guard let text else {
-            if case .isOne(_, let expected) = self { return !expected }
-            return false
-        }
+    func value(of candidate: Candidate) -> String? {
         switch self {
-        case .isOne(let texts, let expected):
-            for other in texts where text.utf8.elementsEqual(other) { return expected }
-            return !expected
-        case .hasPrefix(let prefix): return Self.isPlain(text.utf8) ? text.utf8.starts(with: prefix) : nil
-        case .hasSuffix(let suffix):
-            return Self.isPlain(text.utf8) ? text.utf8.suffix(suffix.count).elementsEqual(suffix) : nil
-        case .contains(let part):
-            guard Self.isPlain(text.utf8) else { return nil }
-            var rest = text.utf8[...]
-            while rest.count >= part.count {
-                if rest.starts(with: part) { return true }
-                rest = rest.dropFirst()
-            }
-            return false
+        case .session: candidate.session.text
+        case .device: candidate.device?.text
+        case .role: candidate.role
+        case .configuration: candidate.configuration
+        case .activationState: candidate.activationState.name
+        }
+    }
+}
+
+/// Truth values compare with numbers as 1 and 0.
+enum NumberField: String, Sendable {
+    case secondsSinceActive, preferenceLevel, prefers
+
+    func value(of candidate: Candidate, at now: Timestamp) -> Int64? {
+        switch self {
+        case .secondsSinceActive: candidate.secondsSinceActive(at: now)
+        case .preferenceLevel: Int64(candidate.preferenceLevel)
+        case .prefers: candidate.tier == .prefers ? 1 : 0
+        }
+    }
+}
+
+extension CandidateField {
+    /// The field at the end of a path such as `candidate.role`.
+    init?(_ path: PayloadPath) {
+        let names = RuleFields.names(path)
+        guard path.steps.count == 2, names.count == 2, names[0] == "candidate" else { return nil }
+        if let field = TextField(rawValue: names[1]) {
+            self = .text(field)
+        } else if let field = NumberField(rawValue: names[1]) {
+            self = .number(field)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension Predicate.Operator {
+    fileprivate func holds(_ left: Predicate.Number, _ right: Predicate.Number) -> Bool {
+        switch self {
+        case .equal: left.isSame(as: right)
+        case .notEqual: !left.isSame(as: right)
+        case .less: left.isLess(than: right)
+        case .lessOrEqual: !right.isLess(than: left)
+        case .greater: right.isLess(than: left)
+        case .greaterOrEqual: !left.isLess(than: right)
+        default: false
         }
     }
 }

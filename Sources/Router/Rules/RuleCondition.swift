@@ -28,19 +28,20 @@ struct RuleCondition: Sendable {
     var readsCandidate: Bool { root.readsCandidate }
 
     /// The condition of candidates under the facts of one notification.
-    func bound(to facts: inout NotificationFacts) -> BoundCondition { BoundCondition(root.bound(to: &facts), facts) }
+    func bound(to facts: inout NotificationFacts) -> BoundCondition {
+        BoundCondition(root.bound(to: &facts), at: facts.time)
+    }
 }
 
 extension RuleCondition {
     /// A part of a condition.
     indirect enum Part: Sendable {
-        case constant(Bool)
         /// Depends on the notification alone.
         case notification(PayloadPredicate, readsPayload: Bool)
         /// Depends on the candidate alone.
-        case candidate(CandidateTest)
+        case candidate(CandidateCondition)
         /// Compares a value of the candidate with one of the notification.
-        case both(PayloadPredicate, readsPayload: Bool)
+        case both(Predicate.Comparison, readsPayload: Bool)
         case not(Part)
         case all([Part])
         case any([Part])
@@ -52,10 +53,10 @@ extension RuleCondition {
                 return
             }
             switch tree {
-            case .constant(let value): self = .constant(value)
-            case .comparison where names.notification:
-                self = .both(PayloadPredicate(part: tree), readsPayload: names.payload)
-            case .comparison(let comparison): self = .candidate(CandidateTest(comparison))
+            case .constant(let value): self = .candidate(.constant(value))
+            case .comparison(let comparison) where names.notification:
+                self = .both(comparison, readsPayload: names.payload)
+            case .comparison(let comparison): self = .candidate(CandidateComparison(comparison).condition)
             case .not(let term): self = .not(Part(term))
             case .and(let terms): self = .all(terms.map(Part.init))
             case .or(let terms): self = .any(terms.map(Part.init))
@@ -64,99 +65,56 @@ extension RuleCondition {
 
         var readsCandidate: Bool {
             switch self {
-            case .constant, .notification: false
+            case .notification: false
             case .candidate, .both: true
             case .not(let part): part.readsCandidate
             case .all(let parts), .any(let parts): parts.contains { $0.readsCandidate }
             }
         }
 
-        /// The part with everything evaluated that depends on the notification alone.
-        func bound(to facts: inout NotificationFacts) -> Part {
+        /// The part with everything evaluated that depends on the notification alone; a part that decides a list ends the
+        /// work on it.
+        func bound(to facts: inout NotificationFacts) -> CandidateCondition {
             switch self {
-            case .constant, .candidate, .both: return self
+            case .candidate(let condition): return condition
             case .notification(let predicate, let readsPayload):
-                let members = facts.members(readsPayload: readsPayload)
-                return .constant(predicate.evaluate(with: .object(PayloadObject(members))))
-            case .not(let part):
-                let bound = part.bound(to: &facts)
-                if case .constant(let value) = bound { return .constant(!value) }
-                return .not(bound)
-            case .all(let parts): return Self.joined(parts, unless: false, &facts) { .all($0) }
-            case .any(let parts): return Self.joined(parts, unless: true, &facts) { .any($0) }
+                return .constant(predicate.evaluate(with: facts.value(readsPayload: readsPayload)))
+            case .both(let comparison, let readsPayload):
+                return CandidateComparison(comparison, under: facts.value(readsPayload: readsPayload)).condition
+            case .not(let part): return part.bound(to: &facts).negated
+            case .all(let parts): return Self.joined(parts, unless: false, &facts) { .all(of: $0) }
+            case .any(let parts): return Self.joined(parts, unless: true, &facts) { .any(of: $0) }
             }
         }
 
-        /// The bound parts without constants; a constant that decides all of them ends the work.
+        /// The bound parts up to one that decides all of them.
         private static func joined(
-            _ parts: [Part], unless decisive: Bool, _ facts: inout NotificationFacts, _ join: ([Part]) -> Part
-        ) -> Part {
-            var open: [Part] = []
+            _ parts: [Part], unless decisive: Bool, _ facts: inout NotificationFacts,
+            _ join: ([CandidateCondition]) -> CandidateCondition
+        ) -> CandidateCondition {
+            var conditions: [CandidateCondition] = []
             for part in parts {
-                let bound = part.bound(to: &facts)
-                guard case .constant(let value) = bound else {
-                    open.append(bound)
-                    continue
-                }
-                if value == decisive { return .constant(decisive) }
+                conditions.append(part.bound(to: &facts))
+                if conditions.last?.constant == decisive { break }
             }
-            switch open.count {
-            case 0: return .constant(!decisive)
-            case 1: return open[0]
-            default: return join(open)
-            }
+            return join(conditions)
         }
     }
 }
 
 /// The condition of candidates under the facts of one notification.
 struct BoundCondition: Sendable {
-    private let root: RuleCondition.Part
-    /// The members of the notification, if a part compares the candidate with them.
-    private let members: [(name: String, value: PayloadValue)]
+    private let condition: CandidateCondition
     private let now: Timestamp
 
-    fileprivate init(_ root: RuleCondition.Part, _ facts: consuming NotificationFacts) {
-        self.root = root
-        now = facts.time
-        let reads = Self.reads(root)
-        members = reads.notification ? facts.members(readsPayload: reads.payload) : []
+    fileprivate init(_ condition: CandidateCondition, at now: Timestamp) {
+        (self.condition, self.now) = (condition, now)
     }
 
     /// The answer for every candidate; nil if it depends on the candidate.
-    var constant: Bool? { if case .constant(let value) = root { value } else { nil } }
+    var constant: Bool? { condition.constant }
 
-    func holds(for candidate: Candidate) -> Bool { holds(root, candidate) }
-
-    private func holds(_ part: RuleCondition.Part, _ candidate: Candidate) -> Bool {
-        switch part {
-        case .constant(let value): return value
-        case .notification(let predicate, _), .both(let predicate, _):
-            let value = PayloadValue.object(PayloadObject(members + [("candidate", candidate.value(at: now))]))
-            return predicate.evaluate(with: value)
-        case .candidate(let test): return test.holds(for: candidate, at: now)
-        case .not(let part): return !holds(part, candidate)
-        case .all(let parts):
-            for part in parts where !holds(part, candidate) { return false }
-            return true
-        case .any(let parts):
-            for part in parts where holds(part, candidate) { return true }
-            return false
-        }
-    }
-
-    private static func reads(_ part: RuleCondition.Part) -> (notification: Bool, payload: Bool) {
-        switch part {
-        case .constant, .candidate: (false, false)
-        case .notification(_, let readsPayload), .both(_, let readsPayload): (true, readsPayload)
-        case .not(let part): reads(part)
-        case .all(let parts), .any(let parts):
-            parts.reduce((false, false)) { read, part in
-                let more = reads(part)
-                return (read.0 || more.notification, read.1 || more.payload)
-            }
-        }
-    }
+    func holds(for candidate: Candidate) -> Bool { condition.holds(for: candidate, at: now) }
 }
 
 /// The values that a part of a predicate names.

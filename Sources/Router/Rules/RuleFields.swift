@@ -42,18 +42,6 @@ extension Candidate {
         guard !overflow else { return lastActivatedAt < now ? Int64.max / 1000 : 0 }
         return max(0, gone / 1000)
     }
-
-    /// The candidate as a value that any predicate can be evaluated with.
-    func value(at now: Timestamp) -> PayloadValue {
-        .object(
-            PayloadObject([
-                ("session", .string(session.text)), ("device", device.map { .string($0.text) } ?? .null),
-                ("role", .string(role)), ("configuration", .string(configuration)),
-                ("activationState", .string(activationState.name)),
-                ("secondsSinceActive", secondsSinceActive(at: now).map(PayloadValue.integer) ?? .null),
-                ("preferenceLevel", .integer(Int64(preferenceLevel))), ("prefers", .boolean(tier == .prefers)),
-            ]))
-    }
 }
 
 /// A notification as the conditions of rules see it. Its payload is parsed once, and only if a condition names it.
@@ -76,7 +64,7 @@ package struct NotificationFacts {
     /// The notification as a value that predicates are evaluated with.
     ///
     /// - Parameter readsPayload: Whether the predicate names the payload. A payload that is no JSON is `NULL`.
-    mutating func members(readsPayload: Bool) -> [(name: String, value: PayloadValue)] {
+    mutating func value(readsPayload: Bool) -> PayloadValue {
         var members: [(name: String, value: PayloadValue)] = [
             ("application", .string(notification.application.text)),
             ("device", notification.device.map { .string($0.text) } ?? .null),
@@ -89,6 +77,6 @@ package struct NotificationFacts {
             payload = parsed
             members.append(("payload", parsed))
         }
-        return members
+        return .object(PayloadObject(members))
     }
 }

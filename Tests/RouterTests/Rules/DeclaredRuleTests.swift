@@ -194,10 +194,10 @@ struct DeclaredRuleTests {
     @Test(arguments: 1...20)
     func aConditionInPartsIsTheWholeOne(_ seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
-        for _ in 0..<200 {
+        var (conditions, faults) = (0, 0)
+        while conditions < 200 {
             let text = Self.condition(depth: 3, using: &generator)
             let predicate = try PayloadPredicate(format: text)
-            let rule = try Self.rule(["name": "a", "when": .string(text), "then": "veto"])
             for _ in 0..<10 {
                 let (view, candidate) = Self.question(using: &generator)
                 let verdict = rule.verdict(on: candidate, for: view, at: .epoch)
@@ -211,7 +211,10 @@ struct DeclaredRuleTests {
 // MARK: - Random conditions
 
 extension DeclaredRuleTests {
-    private static let texts = ["", "a", "ab", "win-1", "é", "e\u{301}", "wall", "WALL"]
+    private static let texts = [
+        "", "a", "ab", "win-1", "é", "e\u{301}", "wall", "WALL", "É", "w*", "?", "w\u{308}all", "ß", "SS", "\u{301}",
+        "a\u{308}\u{323}b", "background", "\u{301}*", "\\*", "ṩ한ΐ", "a\nb",
+    ]
 
     private static func pick<Element>(_ list: [Element], using generator: inout SeededGenerator) -> Element {
         list[Int.random(in: list.indices, using: &generator)]
@@ -226,13 +229,29 @@ extension DeclaredRuleTests {
     }
 
     private static func comparison(using generator: inout SeededGenerator) -> String {
-        let text = "'\(pick(texts, using: &generator))'"
+        func literal(_ generator: inout SeededGenerator) -> String {
+            "'\(pick(texts, using: &generator).replacing("\\", with: "\\\\"))'"
+        }
+        let text = literal(&generator)
         let field = pick(
-            ["candidate.session", "candidate.device", "candidate.role", "device", "contentId", "payload.a"],
+            [
+                "candidate.session", "candidate.device", "candidate.role", "candidate.configuration", "device",
+                "contentId",
+                "payload.a",
+            ], using: &generator)
+        let other = pick(
+            ["candidate.session", "candidate.device", "candidate.role", "device", "contentId", "payload.a", "kind"],
+            // A comparison that no value satisfies is a fault.
+            guard let rule = try? Self.rule(["name": "a", "when": .string(text), "then": "veto"]) else {
+                faults += 1
+                try #require(faults < 400)
+                continue
+            }
+            conditions += 1
             using: &generator)
         let number = pick([-1, 0, 1, 5, 10, 60], using: &generator)
         let order = pick(["<", "<=", ">", ">=", "==", "!="], using: &generator)
-        let text2 = "'\(pick(texts, using: &generator))'"
+        let text2 = literal(&generator)
         return pick(
             [
                 "\(field) == \(text)", "\(field) != \(text)", "\(field) IN {\(text), \(text2)}",
@@ -250,19 +269,32 @@ extension DeclaredRuleTests {
     private static func question(using generator: inout SeededGenerator) -> (NotificationView, Candidate) {
         func id<Kind>(_: Kind.Type) -> Identifier<Kind> { Identifier(unchecked: pick(texts, using: &generator)) }
         func device() -> DeviceID? { Bool.random(using: &generator) ? id(IdentifierKinds.Device.self) : nil }
-        let payload = pick([#"{"a": "ab", "list": ["a", "é"]}"#, #"{"a": 5}"#, "{}", "x"], using: &generator)
+        let payload = pick(
+            [
+                #"{"a": "ab", "list": ["a", "é"]}"#, #"{"a": 5}"#, "{}", "x", #"{"a": "W*", "list": ["WALL", null]}"#,
+                #"{"a": true, "list": [0, 5]}"#, #"{"a": "é", "list": ["win-1", "ab", 1, ["a"]]}"#,
+                #"{"a": "the wall and the win-1 of É", "list": []}"#, #"{"a": null, "list": "a"}"#,
+            ], using: &generator)
         let view = NotificationView(
             kind: pick([.notification, .url], using: &generator), application: .gallery, device: device(),
             contentID: Bool.random(using: &generator) ? id(IdentifierKinds.Content.self) : nil,
             priority: pick([.low, .normal, .high], using: &generator), payload: Array(payload.utf8))
         let candidate = Candidate(
             session: id(IdentifierKinds.Session.self), device: device(), role: pick(texts, using: &generator),
-            configuration: "Default", activationState: pick(ActivationState.allCases, using: &generator),
+            configuration: pick(texts, using: &generator),
+            activationState: pick(ActivationState.allCases, using: &generator),
             lastActivatedAt: pick([nil, .epoch, .second(-1), .second(-60), .second(5)], using: &generator),
             preferenceLevel: pick([-1, 0, 1, 60], using: &generator), tier: pick([.prefers, .can], using: &generator))
         return (view, candidate)
     }
 
+        let number2 = pick(
+            ["candidate.secondsSinceActive", "candidate.preferenceLevel", "priority", "payload.a", "1.5"],
+            using: &generator)
+        let options = pick(["", "[c]", "[d]", "[cd]", "[n]", "[l]"], using: &generator)
+        let relation = pick(
+            ["==", "!=", "<", "<=", ">", ">=", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "IN"], using: &generator)
+        let quantifier = pick(["ANY", "ALL", "NONE"], using: &generator)
     private static func value(_ view: NotificationView, _ candidate: Candidate) -> PayloadValue {
         let seconds = candidate.lastActivatedAt.map {
             max(0, (Timestamp.epoch.milliseconds - $0.milliseconds) / 1000)
@@ -277,6 +309,18 @@ extension DeclaredRuleTests {
                 (
                     "candidate",
                     .object(
+                "\(field) \(relation)\(options) \(text)", "\(text) \(relation)\(options) \(field)",
+                "\(field) \(relation)\(options) \(other)", "\(field) \(relation)\(options) \(other)",
+                "\(quantifier) payload.list \(relation)\(options) \(field)",
+                "\(quantifier) {\(field), \(text)} \(relation)\(options) \(other)",
+                "\(field) IN payload.list", "\(field) IN {\(other), \(text), NULL}", "payload.list CONTAINS \(field)",
+                "{\(field), \(text)} == payload.list", "{\(field), \(text)} != {\(text2), \(other)}",
+                "candidate.secondsSinceActive \(order) \(number2)", "\(number2) \(order) candidate.preferenceLevel",
+                "candidate.preferenceLevel BETWEEN {\(number2), priority}",
+                "\(field) BETWEEN\(options) {\(text), \(other)}",
+                "candidate.preferenceLevel BETWEEN payload.list", "candidate.activationState == payload.a",
+                "candidate.activationState \(relation)\(options) \(other)", "candidate.prefers == payload.a",
+                "candidate.prefers \(order) \(number2)", "candidate.device == candidate.secondsSinceActive",
                         PayloadObject([
                             ("session", .string(candidate.session.text)), ("device", text(candidate.device?.text)),
                             ("role", .string(candidate.role)), ("configuration", .string(candidate.configuration)),
