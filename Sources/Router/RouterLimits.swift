@@ -103,6 +103,13 @@ package enum RouterLimits {
     package static let clockDoubtMilliseconds: Int64 = 24 * 60 * 60 * 1000
     /// How long the daemon tries to tell the scene of a discarded session, in milliseconds.
     package static let discardGraceMilliseconds: Int64 = 60_000
+    /// Verdicts that cannot be followed, of which the reason of a decision tells.
+    package static let remarksKept = 4
+    /// How long a rule may hold a notification after it has come: 366 days. A longer hold of a remote rule is a fault, one of
+    /// another rule ends then.
+    package static let holdMilliseconds: Int64 = 366 * 86_400_000
+    /// The same in words.
+    package static let holdWords = "366 days"
     /// How long the daemon asks the delegate for the configuration of a new session, in milliseconds.
     package static let configurationMilliseconds: Int64 = 15_000
     /// Maximum number of discarded sessions in one event for the delegate.

@@ -128,10 +128,10 @@ package struct Chooser: Sendable {
             }
             if work.isUnfinished { break }
             if let ending = walk.finish() {
-                return finished(order?.noted(ending) ?? ending, walk.vetoes, tenant, notification)
+                return finished(order?.noted(ending) ?? ending, walk, tenant, notification)
             }
         }
-        return noCandidate(walk.vetoes, tenant, notification)
+        return noCandidate(walk.vetoes, noting: walk.remarks, tenant, notification)
     }
 
     /// Shows the best candidates of a tier in the order of a rule, and then the others. The order is that of all best ones, so
@@ -178,34 +178,34 @@ package struct Chooser: Sendable {
     }
 
     private func finished(
-        _ ending: RuleWalk.Ending, _ walked: [Veto], _ tenant: Tenant, _ notification: NotificationView
+        _ ending: RuleWalk.Ending, _ walk: RuleWalk, _ tenant: Tenant, _ notification: NotificationView
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
-        let vetoes = vetoes(walked, of: notification)
+        let vetoes = vetoes(walk.vetoes, of: notification)
         switch ending {
         case .taken(let session, let tier, let because):
             let isNamed = notification.contentID != nil
             let matched = because ?? Self.reason(session.conditions, tier, contentIsNamed: isNamed)
-            let reason = reason(matched, without: notification)
+            let reason = reason(matched, without: notification, noting: walk.remarks)
             let decision = Decision(
                 tier: tier.tier, session: session.key.session, reason: reason, vetoes: vetoes,
                 registryVersion: version, rulesVersion: ruleSet.version)
             return (.session(session.key.session), decision)
         case .held(let until, let tier, let reason):
             let decision = Decision(
-                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version,
-                rulesVersion: ruleSet.version)
+                tier: tier.tier, session: nil, reason: Self.noted(reason, walk.remarks), vetoes: vetoes,
+                registryVersion: version, rulesVersion: ruleSet.version)
             return (.held(until: until), decision)
         case .dropped(let tier, let reason):
             let decision = Decision(
-                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version,
-                rulesVersion: ruleSet.version)
+                tier: tier.tier, session: nil, reason: Self.noted(reason, walk.remarks), vetoes: vetoes,
+                registryVersion: version, rulesVersion: ruleSet.version)
             return (.dropped, decision)
         }
     }
 
     private func noCandidate(
-        _ walked: [Veto], _ tenant: Tenant, _ notification: NotificationView
+        _ walked: [Veto], noting remarks: [String] = [], _ tenant: Tenant, _ notification: NotificationView
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
         let application = tenant.application
@@ -214,7 +214,8 @@ package struct Chooser: Sendable {
         guard walked.isEmpty else {
             let decision = Decision(
                 tier: .undeliverable, session: nil,
-                reason: reason("every session that can have it was vetoed", without: notification),
+                reason: reason(
+                    "every session that can have it was vetoed", without: notification, noting: remarks),
                 vetoes: vetoes(walked, of: notification), registryVersion: version, rulesVersion: ruleSet.version)
             return (.undeliverable, decision)
         }

@@ -36,7 +36,7 @@ extension Chooser {
         for tier in MatchTier.allCases where receivers.count < limit && !work.isUnfinished {
             tenant.registry.visit(tier, for: query, &work) { id in
                 guard seen.insert(id).inserted, let session = tenant.sessions[id],
-                    let receiver = examination.receiver(examination.walk(session, in: tier).ending, session),
+                    let receiver = examination.receiver(examination.walk(session, in: tier), session),
                     let named = receiver.decision.session, chosen.insert(named).inserted
                 else { return true }
                 receivers.append(receiver)
@@ -77,9 +77,11 @@ extension Chooser {
             return none(.undeliverable, "the session \(id) cannot have it, and it is for no other one")
         }
         let walk = examination.walk(session, in: tier)
-        if case .dropped(let tier, let reason) = walk.ending { return none(.dropped, reason, tier.tier) }
-        guard let receiver = examination.receiver(walk.ending, session) else {
-            let reason = "the session \(id) was vetoed, and it is for no other one"
+        if case .dropped(let tier, let reason) = walk.ending {
+            return none(.dropped, Self.noted(reason, walk.remarks), tier.tier)
+        }
+        guard let receiver = examination.receiver(walk, session) else {
+            let reason = Self.noted("the session \(id) was vetoed, and it is for no other one", walk.remarks)
             return none(.undeliverable, reason, .undeliverable, walk.vetoes)
         }
         guard receiver.decision.session == id else {
@@ -98,6 +100,13 @@ private struct Examination {
     let rules: [any RoutingRule]
     let shadows: [(id: PluginID, rules: [any RoutingRule])]
 
+    /// The end of a walk over one candidate; no ending if it is vetoed.
+    struct Walk {
+        var ending: RuleWalk.Ending?
+        var vetoes: [Veto] = []
+        var remarks: [String] = []
+    }
+
     init(
         _ notification: NotificationView, _ tenant: Tenant, _ chooser: Chooser, at now: Timestamp,
         knowing history: RuleHistory?
@@ -110,30 +119,26 @@ private struct Examination {
         }
     }
 
-    /// The verdict of all rules on a candidate; no ending if it is vetoed.
-    func walk(
-        _ session: SceneSession, in tier: MatchTier
-    ) -> (ending: RuleWalk.Ending?, vetoes: [Veto]) {
-        walk(session, tier, under: rules)
-    }
+    /// The verdict of all rules on a candidate.
+    func walk(_ session: SceneSession, in tier: MatchTier) -> Walk { walk(session, tier, under: rules) }
 
-    private func walk(
-        _ session: SceneSession, _ tier: MatchTier, under rules: [any RoutingRule]
-    ) -> (ending: RuleWalk.Ending?, vetoes: [Veto]) {
-        if rules.isEmpty { return (.taken(session, tier, because: nil), []) }
+    private func walk(_ session: SceneSession, _ tier: MatchTier, under rules: [any RoutingRule]) -> Walk {
+        if rules.isEmpty { return Walk(ending: .taken(session, tier, because: nil)) }
         var walk = RuleWalk(rules: rules, notification: notification, now: now)
         _ = walk.consider(session, in: tier, of: tenant)
-        return (walk.finish(), walk.vetoes)
+        return Walk(ending: walk.finish(), vetoes: walk.vetoes, remarks: walk.remarks)
     }
 
     /// The receiver that follows from the ending of a walk over a candidate; nil if there is none.
-    func receiver(_ ending: RuleWalk.Ending?, _ candidate: SceneSession) -> BroadcastReceiver? {
-        switch ending {
+    func receiver(_ walk: Walk, _ candidate: SceneSession) -> BroadcastReceiver? {
+        switch walk.ending {
         case .taken(let session, let tier, let because):
             let isNamed = notification.contentID != nil
-            let reason = because ?? Chooser.reason(session.conditions, tier, contentIsNamed: isNamed)
+            let matched = because ?? Chooser.reason(session.conditions, tier, contentIsNamed: isNamed)
+            let reason = Chooser.noted(matched, walk.remarks)
             return receiver(session.key.session, .session(session.key.session), tier, reason, candidate)
-        case .held(let until, let tier, let reason):
+        case .held(let until, let tier, let because):
+            let reason = Chooser.noted(because, walk.remarks)
             return receiver(candidate.key.session, .held(until: until), tier, reason, candidate)
         case .dropped, nil: return nil
         }

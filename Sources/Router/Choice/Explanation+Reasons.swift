@@ -7,7 +7,7 @@ extension Explanation.Considered {
     func reason(_ decision: Decision, _ outcome: ChoiceOutcome, chosen: Explanation.Considered?) -> String {
         if decision.session == session { return "chosen" }
         guard let tier else { return noCandidate }
-        for said in verdicts {
+        for said in verdicts where said.obstacle == nil {
             switch said.verdict {
             case .veto(let reason): return "vetoed by \(said.rule): \(reason)"
             case .hold(_, let reason): return "held by \(said.rule): \(reason)"

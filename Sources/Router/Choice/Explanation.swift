@@ -23,6 +23,8 @@ package struct Explanation: Hashable, Sendable {
     package struct RuleVerdict: Hashable, Sendable {
         package var rule: PluginID
         package var verdict: RoutingVerdict
+        /// The reason why the verdict cannot be followed; nil if it can.
+        package var obstacle: String?
     }
 
     package var outcome: ChoiceOutcome
@@ -64,7 +66,7 @@ extension Chooser {
         tenant.registry.examine(query, hasCandidates: hasCandidates, steps: steps, &work) { examined in
             guard shown.count < limit else { return false }
             if let session = tenant.sessions[examined.session] {
-                shown.append(considered(session, examined, rules, notification, now))
+                shown.append(considered(session, examined, rules, notification, tenant, now))
             }
             return shown.count < limit
         }
@@ -77,14 +79,18 @@ extension Chooser {
 
     private func considered(
         _ session: SceneSession, _ examined: ExaminedSession, _ rules: [(id: PluginID, rule: (any RoutingRule)?)],
-        _ notification: NotificationView, _ now: Timestamp
+        _ notification: NotificationView, _ tenant: Tenant, _ now: Timestamp
     ) -> Explanation.Considered {
         let tier = examined.tier?.tier
         let verdicts = tier.map { tier in
             let candidate = session.candidate(in: tier)
             return rules.map { id, rule in
                 let verdict = rule?.verdict(on: candidate, for: notification, at: now) ?? .accept
-                return Explanation.RuleVerdict(rule: id, verdict: verdict)
+                guard case .redirect(let target, _) = verdict, target != session.key.session else {
+                    return Explanation.RuleVerdict(rule: id, verdict: verdict)
+                }
+                let obstacle = tenant.obstacle(to: target, for: notification)
+                return Explanation.RuleVerdict(rule: id, verdict: verdict, obstacle: obstacle)
             }
         }
         return Explanation.Considered(

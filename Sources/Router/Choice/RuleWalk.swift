@@ -22,6 +22,8 @@ package struct RuleWalk {
     }
 
     package private(set) var vetoes: [Veto] = []
+    /// Verdicts that cannot be followed, each with its rule and the reason: a few of them.
+    private(set) var remarks: [String] = []
     private let rules: [any RoutingRule]
     private let looksAhead: Bool
     private let notification: NotificationView
@@ -82,12 +84,19 @@ package struct RuleWalk {
                 }
                 return .vetoed
             case .redirect(let other, let reason):
-                guard other != session.key.session, let target = tenant.participant(other), inScope(target)
-                else { continue }
+                if other == session.key.session { continue }
+                if let obstacle = tenant.obstacle(to: other, for: notification) {
+                    note("\(rule.id) redirects to \(other) in vain: \(obstacle)")
+                    continue
+                }
+                guard let target = tenant.participant(other) else { continue }
                 return .ended(.taken(target, tier, because: told(rule, reason)))
             case .hold(let until, let reason):
-                guard until > now else { continue }
-                return .ended(.held(until: until, tier, reason: told(rule, reason)))
+                let latest = (notification.receivedAt ?? now).advanced(byMilliseconds: RouterLimits.holdMilliseconds)
+                let end = min(until, latest)
+                guard end > now else { continue }
+                let cut = until > end ? "; cut to \(RouterLimits.holdWords)" : ""
+                return .ended(.held(until: end, tier, reason: told(rule, reason) + cut))
             case .drop(let reason):
                 return .ended(.dropped(tier, reason: told(rule, reason)))
             }
@@ -95,8 +104,9 @@ package struct RuleWalk {
         return preferred.map { .preferred(because: $0) } ?? .accepted
     }
 
-    private func inScope(_ session: SceneSession) -> Bool {
-        notification.device == nil || session.device == notification.device
+    /// Keeps a remark; a rule says the same of each candidate.
+    private mutating func note(_ remark: String) {
+        if remarks.count < RouterLimits.remarksKept, !remarks.contains(remark) { remarks.append(remark) }
     }
 
     private func told(_ rule: any RoutingRule, _ reason: String) -> String { "\(rule.id): \(boundedReason(reason))" }

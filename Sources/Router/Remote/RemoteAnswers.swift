@@ -76,13 +76,21 @@ extension Chooser {
     /// The rules whose answers are facts.
     package var remoteRules: [RemoteRule] { rules.compactMap { $0 as? RemoteRule } }
 
-    /// The reason of a decision, and after it the remote rules that it was made without.
-    func reason(_ reason: String, without notification: NotificationView) -> String {
+    /// The reason of a decision, and after it the verdicts that it could not follow, and the remote rules that it was made
+    /// without.
+    func reason(
+        _ reason: String, without notification: NotificationView, noting remarks: [String] = []
+    ) -> String {
+        let reason = Self.noted(reason, remarks)
         guard ruleSet.hasRemoteRules else { return reason }
         let lacking = rules.compactMap { rule in
             (rule as? RemoteRule)?.lack(for: notification).map { "\(rule.id): \($0)" }
         }
         return lacking.isEmpty ? reason : boundedReason(([reason] + lacking).joined(separator: "; "))
+    }
+
+    static func noted(_ reason: String, _ remarks: [String]) -> String {
+        remarks.isEmpty ? reason : boundedReason(([reason] + remarks).joined(separator: "; "))
     }
 
     /// The vetoes of a decision: those of the walk, best first, and after them those that remote rules gave to sessions which

@@ -86,7 +86,13 @@ extension DeclaredRule {
             }
         case .object(let object) where object.count == 1:
             if object["hold"] == .string("end") { return .holdUntilEnd }
-            if let seconds = object["holdSeconds"]?.asInt64, (1...604_800).contains(seconds) {
+            if let value = object["holdSeconds"] {
+                guard let seconds = value.asInt64, (1...604_800).contains(seconds) else {
+                    let bound =
+                        "holdSeconds is a whole number from 1 to 604800: a rule holds a notification for seven days at most"
+                    throw PluginConfigurationError(
+                        code: "invalid-value", pointer: "/then/holdSeconds", message: "The field \(bound).")
+                }
                 return .hold(seconds: seconds)
             }
             if let name = object["redirect"]?.asString, let session = try? SessionID(name) {

@@ -141,6 +141,19 @@ package struct Tenant: Sendable {
         registry.contains(session) ? sessions[session] : nil
     }
 
+    /// The reason why a rule cannot redirect a notification to a session; nil if it can.
+    func obstacle(to session: SessionID, for notification: NotificationView) -> String? {
+        guard sessions[session] != nil else { return "there is no such session" }
+        guard let target = participant(session) else { return "it is disabled, or an observer" }
+        guard notification.device == nil || target.device == notification.device else {
+            return "it is for another device than the notification"
+        }
+        return nil
+    }
+
+    /// The names that no session has.
+    package func strangers(among names: Set<SessionID>) -> Set<SessionID> { names.filter { sessions[$0] == nil } }
+
     /// Whether there is any session in scope, disabled ones included, but no observer.
     package func hasSessions(for device: DeviceID?) -> Bool {
         guard let device else { return sessions.count > records.value.observers.count }

@@ -63,3 +63,18 @@ package enum RuleFault: String, Error, CaseIterable, Hashable, Sendable {
     /// The rule is out of use after too many faults.
     case quarantined
 }
+
+/// A fault with its cause, as far as that is known, such as `exit status 1` or `status 503`.
+package struct RuleFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    private static let causeBytes = 200
+
+    package let fault: RuleFault
+    package let cause: String?
+
+    package init(_ fault: RuleFault, because cause: String? = nil) {
+        self.fault = fault
+        self.cause = cause.map { String(decoding: $0.utf8.prefix(Self.causeBytes), as: UTF8.self) }
+    }
+
+    package var description: String { cause.map { "\(fault.rawValue): \($0)" } ?? fault.rawValue }
+}

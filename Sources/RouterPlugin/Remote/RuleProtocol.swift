@@ -82,70 +82,94 @@ package enum RuleProtocol {
     /// - Parameters:
     ///   - plugin: The id that the plugin must bear.
     ///   - time: Reads a time in RFC 3339.
+    /// - Throws: The fault; the cause of `malformed` names the member.
     package static func read(
         _ bytes: [UInt8], from plugin: PluginID, time: (String) -> Timestamp?
-    ) throws(RuleFault) -> Incoming {
-        guard bytes.count <= answerBytes else { throw .tooLarge }
-        guard let message = try? JSONValue(parsing: bytes, limits: limits) else { throw .malformed }
+    ) throws(RuleFailure) -> Incoming {
+        guard bytes.count <= answerBytes else { throw RuleFailure(.tooLarge) }
+        guard let message = try? JSONValue(parsing: bytes, limits: limits) else {
+            throw malformed("the message is no JSON")
+        }
         switch message["type"]?.asString {
         case "ready":
-            guard message["protocol"] != nil else { throw .wrongProtocol }
-            guard message["kind"] != nil else { throw .wrongPlugin }
+            guard message["protocol"] != nil else { throw RuleFailure(.wrongProtocol) }
+            guard message["kind"] != nil else { throw RuleFailure(.wrongPlugin) }
             try check(message, from: plugin)
             try expect(message, only: ["type", "protocol", "kind", "plugin", "version"])
             guard let version = message["version"]?.asString, (1...64).contains(version.utf8.count),
                 version.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
-            else { throw .malformed }
+            else { throw malformed("version: this must be 1 to 64 printable characters") }
             return .ready(version: version)
         case "verdicts":
             // A server has no other message in which it could say who it is.
             try check(message, from: plugin)
             try expect(message, only: ["type", "protocol", "kind", "plugin", "id", "verdicts"])
-            guard let id = message["id"]?.asInt64, let list = message["verdicts"]?.asArray, list.count <= 4 * candidates
-            else { throw .malformed }
+            guard let id = message["id"]?.asInt64 else {
+                throw malformed("id: this must be the number of the question")
+            }
+            guard let list = message["verdicts"]?.asArray, list.count <= 4 * candidates else {
+                throw malformed("verdicts: this must be a list of at most \(4 * candidates)")
+            }
             var verdicts: [SessionID: RoutingVerdict] = [:]
-            for entry in list {
-                guard let name = entry["session"]?.asString, let session = try? SessionID(name),
-                    verdicts[session] == nil
-                else { throw .malformed }
-                verdicts[session] = try verdict(entry, time)
+            for (place, entry) in list.enumerated() {
+                let member = "verdicts[\(place)]"
+                guard let name = entry["session"]?.asString, let session = try? SessionID(name) else {
+                    throw malformed("\(member).session: this must be the id of a session")
+                }
+                guard verdicts[session] == nil else {
+                    throw malformed("\(member).session: \(session) has two verdicts")
+                }
+                verdicts[session] = try verdict(entry, member, time)
             }
             return .verdicts(id: id, verdicts)
-        default: throw .malformed
+        default: throw malformed("type: this must be ready or verdicts")
         }
     }
 
+    private static func malformed(_ cause: String) -> RuleFailure { RuleFailure(.malformed, because: cause) }
+
     /// Whether the members that name the protocol and the plugin are those of this rule, as far as the message has them.
-    private static func check(_ message: JSONValue, from plugin: PluginID) throws(RuleFault) {
-        if let number = message["protocol"], number.asInt64 != Int64(version) { throw .wrongProtocol }
-        if let kind = message["kind"], kind.asString != "rule" { throw .wrongPlugin }
-        if let name = message["plugin"], name.asString != plugin.text { throw .wrongPlugin }
+    private static func check(_ message: JSONValue, from plugin: PluginID) throws(RuleFailure) {
+        if let number = message["protocol"], number.asInt64 != Int64(version) { throw RuleFailure(.wrongProtocol) }
+        if let kind = message["kind"], kind.asString != "rule" { throw RuleFailure(.wrongPlugin) }
+        if let name = message["plugin"], name.asString != plugin.text { throw RuleFailure(.wrongPlugin) }
     }
 
     /// Refuses a member that the protocol does not have: most often it is a misspelt one.
-    private static func expect(_ value: JSONValue, only names: [String]) throws(RuleFault) {
+    private static func expect(
+        _ value: JSONValue, only names: [String], within place: String = ""
+    ) throws(RuleFailure) {
         for member in value.asObject?.members ?? [] where !names.contains(where: { $0.isSame(as: member.key) }) {
-            throw .malformed
+            throw malformed("\(place)\(member.key): there is no such member")
         }
     }
 
-    private static func verdict(_ entry: JSONValue, _ time: (String) -> Timestamp?) throws(RuleFault) -> RoutingVerdict
-    {
-        try expect(entry, only: ["session", "verdict", "reason", "to", "until"])
+    private static func verdict(
+        _ entry: JSONValue, _ place: String, _ time: (String) -> Timestamp?
+    ) throws(RuleFailure) -> RoutingVerdict {
+        try expect(entry, only: ["session", "verdict", "reason", "to", "until"], within: "\(place).")
         let kind = entry["verdict"]?.asString
         if kind == "accept" { return .accept }
-        guard let reason = entry["reason"]?.asString, isReason(reason) else { throw .malformed }
+        guard let kind, ["prefer", "veto", "drop", "redirect", "hold"].contains(kind) else {
+            throw malformed("\(place).verdict: this must be accept, prefer, veto, redirect, hold or drop")
+        }
+        guard let reason = entry["reason"]?.asString, isReason(reason) else {
+            throw malformed("\(place).reason: this must be one line of 1 to 200 bytes")
+        }
         switch kind {
         case "prefer": return .prefer(reason: reason)
         case "veto": return .veto(reason: reason)
-        case "drop": return .drop(reason: reason)
         case "redirect":
-            guard let name = entry["to"]?.asString, let session = try? SessionID(name) else { throw .malformed }
+            guard let name = entry["to"]?.asString, let session = try? SessionID(name) else {
+                throw malformed("\(place).to: this must be the id of a session")
+            }
             return .redirect(to: session, reason: reason)
         case "hold":
-            guard let text = entry["until"]?.asString, let until = time(text) else { throw .malformed }
+            guard let text = entry["until"]?.asString, let until = time(text) else {
+                throw malformed("\(place).until: this must be a time in RFC 3339")
+            }
             return .hold(until: until, reason: reason)
-        default: throw .malformed
+        default: return .drop(reason: reason)
         }
     }
 

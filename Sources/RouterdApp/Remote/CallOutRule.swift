@@ -58,6 +58,15 @@ package actor CallOutRule: RuleTransport {
         return status
     }
 
+    package nonisolated func refused(_ failure: RuleFailure) {
+        executor.queue.async { self.assumeIsolated { $0.note(failure) } }
+    }
+
+    private func note(_ failure: RuleFailure) {
+        figures.count(failure, at: clock.now)
+        tell("a plugin's answer cannot be used", failure, at: .info)
+    }
+
     package func enable() {
         figures.quarantinedAt = nil
         health.enable()
@@ -194,13 +203,11 @@ package actor CallOutRule: RuleTransport {
                 throw RuleFailure(.unreachable, because: "status \(response.status)")
             }
             guard !response.bodyTruncated else { throw RuleFailure(.tooLarge) }
-            do throws(RuleFault) {
-                let message = try RuleProtocol.read(response.body, from: rule.id, time: { Timestamp(rfc3339: $0) })
-                guard case .verdicts(number, let verdicts) = message else { throw .malformed }
-                return try verdicts.covering(call.candidates, askedAt: call.now)
-            } catch {
-                throw RuleFailure(error)
+            let message = try RuleProtocol.read(response.body, from: rule.id, time: { Timestamp(rfc3339: $0) })
+            guard case .verdicts(number, let verdicts) = message else {
+                throw RuleFailure(.malformed, because: "the message does not answer the question \(number)")
             }
+            return try verdicts.covering(call.candidates, askedAt: call.now)
         }
     }
 }

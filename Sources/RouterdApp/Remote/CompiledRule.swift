@@ -23,6 +23,7 @@ package struct CompiledRule: RuleTransport {
         return status
     }
 
+    package func refused(_ failure: RuleFailure) {}
     package func enable() async {}
     package func start() async {}
     package func stop() async {}

@@ -92,6 +92,15 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
         return status
     }
 
+    package nonisolated func refused(_ failure: RuleFailure) {
+        executor.queue.async { self.assumeIsolated { $0.countRefused(failure) } }
+    }
+
+    private func countRefused(_ failure: RuleFailure) {
+        figures.count(failure, at: clock.now)
+        logger.info("a plugin's answer cannot be used", metadata: ["plugin": "\(rule.id)", "fault": "\(failure)"])
+    }
+
     package func enable() {
         figures.quarantinedAt = nil
         perform(pool.enable(at: clock.now))
@@ -225,16 +234,25 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
             failed(.ended, worker, because: running[worker]?.reason ?? ChildProcess.cause(ofStatus: status))
         case .log(let bytes): log(bytes, of: worker)
         case .bytes(let bytes):
-            do throws(RuleFault) {
-                let messages = try running[worker]?.reader.take(bytes) ?? []
-                for message in messages { try took(message, from: worker) }
+            do throws(RuleFailure) {
+                for message in try messages(in: bytes, from: worker) { try took(message, from: worker) }
             } catch {
-                failed(error, worker)
+                failed(error.fault, worker, because: error.cause)
             }
         }
     }
 
-    private func took(_ message: [UInt8], from worker: WorkerPool.Worker) throws(RuleFault) {
+    private func messages(
+        in bytes: [UInt8], from worker: WorkerPool.Worker
+    ) throws(RuleFailure) -> [[UInt8]] {
+        do throws(RuleFault) {
+            return try running[worker]?.reader.take(bytes) ?? []
+        } catch {
+            throw RuleFailure(error)
+        }
+    }
+
+    private func took(_ message: [UInt8], from worker: WorkerPool.Worker) throws(RuleFailure) {
         switch try RuleProtocol.read(message, from: rule.id, time: { Timestamp(rfc3339: $0) }) {
         case .ready(let version):
             figures.version = version

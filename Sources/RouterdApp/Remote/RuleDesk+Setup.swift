@@ -81,7 +81,10 @@ extension EngineHost {
             }
         }
         guard let question = found else { return nil }
-        return await desk.answers(to: question, at: now)
+        guard let trial else { return await desk.answers(to: question, at: now, knowing: strangers) }
+        return await desk.answers(to: question, at: now) { names, _, answer in
+            answer(trial.strangers(among: names))
+        }
     }
 }
 

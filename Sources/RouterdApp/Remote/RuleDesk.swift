@@ -73,6 +73,7 @@ package actor RuleDesk {
         let question: RemoteQuestion
         let members: [Member]
         let now: Timestamp
+        let strangers: Strangers?
         let completion: (RuleAnswers?) -> Void
         /// How many of the candidates have been asked about.
         var asked = 0
@@ -81,10 +82,35 @@ package actor RuleDesk {
         var left = 0
 
         init(
-            _ question: RemoteQuestion, _ members: [Member], _ now: Timestamp,
+            _ question: RemoteQuestion, _ members: [Member], _ now: Timestamp, _ strangers: Strangers?,
             _ completion: @escaping (RuleAnswers?) -> Void
         ) {
-            (self.question, self.members, self.now, self.completion) = (question, members, now, completion)
+            (self.question, self.members, self.now) = (question, members, now)
+            (self.strangers, self.completion) = (strangers, completion)
+        }
+
+        /// The sessions that verdicts redirect to and that are no candidates, of each rule in order.
+        var redirects: [PluginID: [Redirect]] {
+            let known = Set(question.candidates.map(\.session))
+            return answers.compactMapValues { answer in
+                guard case .verdicts(let verdicts) = answer else { return nil }
+                let found = verdicts.compactMap { session, verdict -> Redirect? in
+                    guard case .redirect(let target, _) = verdict, !known.contains(target) else { return nil }
+                    return Redirect(session: session, target: target)
+                }
+                return found.isEmpty ? nil : found.sorted { ($0.session, $0.target) < ($1.session, $1.target) }
+            }
+        }
+
+        /// Puts faults in the place of answers that redirect to a session which does not exist, and tells the plugins of it.
+        func refuse(_ redirects: [PluginID: [Redirect]], to strangers: Set<SessionID>) {
+            for member in members {
+                guard let redirect = redirects[member.rule.id]?.first(where: { strangers.contains($0.target) })
+                else { continue }
+                answers[member.rule.id] = .fault(.malformed)
+                let cause = "to: \(redirect.session) is redirected to \(redirect.target), and there is no such session"
+                member.transport.refused(RuleFailure(.malformed, because: cause))
+            }
         }
 
         /// Whether a rule vetoes the session.
@@ -94,6 +120,16 @@ package actor RuleDesk {
                 return true
             }
         }
+    }
+
+    /// Finds the names among some that no session of an application has.
+    package typealias Strangers =
+        @Sendable (Set<SessionID>, ApplicationID, _ answer: @escaping @Sendable (Set<SessionID>) -> Void) -> Void
+
+    /// A verdict that gives a notification to another session.
+    private struct Redirect: Sendable {
+        let session: SessionID
+        let target: SessionID
     }
 
     nonisolated let membership: Mutex<Membership>
@@ -129,11 +165,13 @@ package actor RuleDesk {
     }
 
     /// The answers to a notification that is explained.
+    ///
+    /// - Parameter strangers: Without it, redirects are not looked at.
     package func answers(
-        to question: RemoteQuestion, at now: Timestamp
+        to question: RemoteQuestion, at now: Timestamp, knowing strangers: Strangers? = nil
     ) async -> RuleAnswers? {
         await withCheckedContinuation { continuation in
-            ask(question, at: now) { continuation.resume(returning: $0) }
+            ask(question, at: now, knowing: strangers) { continuation.resume(returning: $0) }
         }
     }
 
@@ -178,7 +216,7 @@ package actor RuleDesk {
                 finish(number, nil, place, application)
                 continue
             }
-            ask(question, at: now) { [weak self] answers in
+            ask(question, at: now, knowing: waiting.host.strangers) { [weak self] answers in
                 self?.assumeIsolated { $0.finish(number, answers, place, application) }
             }
         }
@@ -202,7 +240,10 @@ package actor RuleDesk {
 
     // MARK: - One notification
 
-    private func ask(_ question: RemoteQuestion, at now: Timestamp, _ completion: @escaping (RuleAnswers?) -> Void) {
+    private func ask(
+        _ question: RemoteQuestion, at now: Timestamp, knowing strangers: Strangers?,
+        _ completion: @escaping (RuleAnswers?) -> Void
+    ) {
         let concerned = members.filter { $0.rule.applies(to: question.notification.application) }
         // Without candidates there is nothing to have a verdict on.
         guard !concerned.isEmpty, !question.candidates.isEmpty else {
@@ -210,7 +251,7 @@ package actor RuleDesk {
             return completion(RuleAnswers(Dictionary(none) { first, _ in first }))
         }
         lastInquiry += 1
-        inquiries[lastInquiry] = Inquiry(question, concerned, now, completion)
+        inquiries[lastInquiry] = Inquiry(question, concerned, now, strangers, completion)
         askPage(of: lastInquiry)
     }
 
@@ -242,10 +283,29 @@ package actor RuleDesk {
         if !isExhausted, goesOn {
             askPage(of: number)
         } else {
-            inquiries[number] = nil
-            inquiry.completion(RuleAnswers(inquiry.answers))
-            exchanges.answered()
+            settle(inquiry, number)
         }
+    }
+
+    /// Ends a question when the sessions are known that its answers redirect to.
+    private func settle(_ inquiry: Inquiry, _ number: Int) {
+        let redirects = inquiry.redirects
+        guard let strangers = inquiry.strangers, !redirects.isEmpty else { return end(number) }
+        let targets = Set(redirects.values.joined().map(\.target))
+        strangers(targets, inquiry.question.notification.application) { [executor] found in
+            executor.queue.async {
+                self.assumeIsolated { desk in
+                    desk.inquiries[number]?.refuse(redirects, to: found)
+                    desk.end(number)
+                }
+            }
+        }
+    }
+
+    private func end(_ number: Int) {
+        guard let inquiry = inquiries.removeValue(forKey: number) else { return }
+        inquiry.completion(RuleAnswers(inquiry.answers))
+        exchanges.answered()
     }
 }
 
@@ -318,6 +378,17 @@ extension [Command] {
 }
 
 extension EngineHost {
+    /// Asks the engine for the names that no session has; the answer is given on its queue.
+    nonisolated var strangers: RuleDesk.Strangers {
+        { names, application, answer in
+            self.executor.queue.async {
+                self.assumeIsolated { host in
+                    answer(host.loop.engine.tenants[application]?.strangers(among: names) ?? [])
+                }
+            }
+        }
+    }
+
     /// Reads the candidates of notifications; `answer` is called on the engine's queue. An unknown application has none.
     nonisolated func questions(
         about requests: [AcceptRequest], _ answer: @escaping @Sendable ([RemoteQuestion?], Timestamp) -> Void

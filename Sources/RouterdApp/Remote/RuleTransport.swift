@@ -9,6 +9,9 @@ package protocol RuleTransport: Sendable {
         completion: @escaping @Sendable (RuleAnswer) -> Void)
     /// The figures for lists.
     func status() async -> RemoteRuleStatus
+    /// Counts the fault of an answer that keeps the protocol and cannot be used. Nothing is ended for it, and it does not count
+    /// for the quarantine: a session that a rule knows may have gone.
+    func refused(_ failure: RuleFailure)
     /// Takes the rule into use again after a quarantine.
     func enable() async
     /// Begins to be of use before the first question.
@@ -24,21 +27,6 @@ extension RuleTransport {
         await start()
         return nil
     }
-}
-
-/// A fault with its cause, as far as that is known, such as `exit status 1` or `status 503`.
-package struct RuleFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    private static let causeBytes = 200
-
-    package let fault: RuleFault
-    package let cause: String?
-
-    package init(_ fault: RuleFault, because cause: String? = nil) {
-        self.fault = fault
-        self.cause = cause.map { String(decoding: $0.utf8.prefix(Self.causeBytes), as: UTF8.self) }
-    }
-
-    package var description: String { cause.map { "\(fault.rawValue): \($0)" } ?? fault.rawValue }
 }
 
 /// A way on which a message without sense can be sent to the plugin, for the conformance suite.
@@ -79,16 +67,29 @@ package struct RemoteRuleStatus: Sendable {
 extension [SessionID: RoutingVerdict] {
     /// The verdicts on the candidates that were asked about at that time; those that an answer leaves out are accepted.
     ///
-    /// - Throws: `malformed` if the answer names another session, or a hold that is over already.
-    func covering(_ candidates: [Candidate], askedAt now: Timestamp) throws(RuleFault) -> [SessionID: RoutingVerdict] {
+    /// - Throws: `malformed` if the answer names another session, or a hold that is over already or longer than
+    ///   ``RouterLimits/holdMilliseconds``. The cause names the member of the answer.
+    func covering(
+        _ candidates: [Candidate], askedAt now: Timestamp
+    ) throws(RuleFailure) -> [SessionID: RoutingVerdict] {
         var others = self
         var verdicts: [SessionID: RoutingVerdict] = [:]
         for candidate in candidates {
             let verdict = others.removeValue(forKey: candidate.session) ?? .accept
-            if case .hold(let until, _) = verdict, until <= now { throw .malformed }
+            if case .hold(let until, _) = verdict {
+                let held = "until: the hold of \(candidate.session)"
+                if until <= now {
+                    throw RuleFailure(.malformed, because: "\(held) is over at the time of the question")
+                }
+                if until > now.advanced(byMilliseconds: RouterLimits.holdMilliseconds) {
+                    throw RuleFailure(.malformed, because: "\(held) is longer than \(RouterLimits.holdWords)")
+                }
+            }
             verdicts[candidate.session] = verdict
         }
-        guard others.isEmpty else { throw .malformed }
+        if let other = others.keys.min() {
+            throw RuleFailure(.malformed, because: "session: \(other) is none that was asked about")
+        }
         return verdicts
     }
 }

@@ -6,7 +6,7 @@ import Testing
 struct RuleProtocolTests {
     private let plugin = PluginID(unchecked: "com.example.rule.x")
 
-    private func read(_ text: String) throws(RuleFault) -> RuleProtocol.Incoming {
+    private func read(_ text: String) throws(RuleFailure) -> RuleProtocol.Incoming {
         try RuleProtocol.read(Array(text.utf8), from: plugin) { text in
             Int64(text).map { Timestamp(milliseconds: $0) }
         }
@@ -70,7 +70,29 @@ struct RuleProtocolTests {
         (String(repeating: " ", count: RuleProtocol.answerBytes + 1), .tooLarge),
     ])
     func aBadMessageIsAFault(text: String, fault: RuleFault) {
-        #expect(throws: fault) { try read(text) }
+        #expect(#expect(throws: RuleFailure.self) { try read(text) }?.fault == fault)
+    }
+
+    @Test(arguments: [
+        ("{", "the message is no JSON"), (#"{"type":"other"}"#, "type: "),
+        (#"{"type":"verdicts","id":"1","verdicts":[]}"#, "id: "),
+        (#"{"type":"verdicts","id":1,"verdicts":{}}"#, "verdicts: "),
+        (#"{"type":"verdicts","id":1,"verdicts":[],"verdict":"veto"}"#, "verdict: there is no such member"),
+        (#"{"type":"verdicts","id":1,"verdicts":[{"verdict":"accept"}]}"#, "verdicts[0].session: "),
+        (#"{"session":"a","verdict":"maybe","reason":"x"}"#, "verdicts[1].verdict: "),
+        (#"{"session":"a","verdict":"veto"}"#, "verdicts[1].reason: "),
+        (#"{"session":"a","verdict":"accept","resaon":"x"}"#, "verdicts[1].resaon: there is no such member"),
+        (#"{"session":"a","verdict":"redirect","reason":"x"}"#, "verdicts[1].to: "),
+        (#"{"session":"a","verdict":"hold","until":"soon","reason":"x"}"#, "verdicts[1].until: "),
+        (#"{"session":"b","verdict":"accept"}"#, "verdicts[1].session: b has two verdicts"),
+    ])
+    func theCauseNamesTheMember(text: String, beginning: String) {
+        let isVerdict = text.hasPrefix(#"{"session""#)
+        let list = #"{"type":"verdicts","id":1,"verdicts":[{"session":"b","verdict":"accept"},"# + text + "]}"
+        let failure = #expect(throws: RuleFailure.self) { try read(isVerdict ? list : text) }
+        #expect(
+            failure?.fault == .malformed && failure?.cause?.hasPrefix(beginning) == true,
+            "\(String(describing: failure))")
     }
 
     @Test func framesAreTakenHoweverTheyAreCut() throws {

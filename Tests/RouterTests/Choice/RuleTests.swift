@@ -45,6 +45,19 @@ struct RuleTests {
         #expect(result.decision.vetoes.count == 2)
     }
 
+    @Test("A hold ends 366 days after the notification has come, and is then none")
+    func longHold() {
+        let rule = SayingRule(["p1": .hold(until: Timestamp(milliseconds: .max), reason: "late")])
+        let bound = Timestamp.epoch.advanced(byMilliseconds: RouterLimits.holdMilliseconds)
+        let result = choose([rule])
+        #expect(result.outcome == .held(until: bound))
+        #expect(result.decision.reason.hasSuffix(": late; cut to 366 days"))
+        let again = NotificationView(.about("x"), receivedAt: .epoch)
+        let tenant = Tenant(.gallery(), Self.scenes)
+        #expect(Chooser(rules: [rule]).choose(for: again, from: tenant, at: .second(9)).outcome == .held(until: bound))
+        #expect(Chooser(rules: [rule]).choose(for: again, from: tenant, at: bound).outcome == .session("p1"))
+    }
+
     @Test("Vetoes are recorded with their rule")
     func veto() {
         let result = choose([

@@ -62,6 +62,37 @@ struct DeclaredRuleTests {
         #expect(try choose(rule, for: view(priority: .low)).outcome == .session("p1"))
     }
 
+    @Test(arguments: [
+        ("p9", nil, "there is no such session"), ("off", nil, "it is disabled, or an observer"),
+        ("other", "d1", "it is for another device than the notification"),
+    ])
+    func aRedirectInVainIsTold(to session: String, device: String?, obstacle: String) throws {
+        let rule: JSONValue = ["name": "wall", "then": ["redirect": .string(session)]]
+        let scenes = [
+            Scene("a", device: "d1"), Scene("b", device: "d1"), Scene("other", device: "d2"),
+            Scene("off", disabled: true),
+        ]
+        let sent = view(device: device.map { DeviceID(unchecked: $0) })
+        let (outcome, decision) = try choose(rule, among: scenes, for: sent)
+        #expect(outcome == .session("a"))
+        #expect(
+            decision.reason.hasSuffix("; rules.wall redirects to \(session) in vain: \(obstacle)"), "\(decision.reason)"
+        )
+        #expect(decision.reason.ranges(of: "in vain").count == 1)
+        let explained = Chooser(rules: [try Self.rule(rule)]).explain(
+            sent, from: Tenant(.gallery(), scenes), at: .epoch, limit: 10)
+        let first = explained.considered.first { $0.session == "a" }
+        #expect(first?.reason == "chosen" && first?.verdicts.map(\.obstacle) == [obstacle])
+        let second = explained.considered.first { $0.session == "b" }
+        #expect(second?.reason.contains("redirected") == false, "\(second?.reason ?? "")")
+    }
+
+    @Test func vetoedCandidatesDoNotHideARedirectInVain() throws {
+        let (outcome, decision) = try choose(
+            ["name": "wall", "then": ["redirect": "p9"]], ["name": "no", "then": "veto"], for: view())
+        #expect(outcome == .undeliverable && decision.reason.contains("rules.wall redirects to p9 in vain"))
+    }
+
     @Test func aHoldLastsUntilTheHoursEnd() throws {
         let rule: JSONValue = [
             "name": "night", "when": "priority < 10", "during": ["zone": "UTC", "from": "22:00", "to": "07:00"],
@@ -134,7 +165,9 @@ struct DeclaredRuleTests {
         (["name": "a", "then": "vote"], "/then", "veto, prefer, drop"),
         (["name": "a", "then": ["redirect": "a/b"]], "/then", "redirect"),
         (["name": "a", "then": ["hold": "end"]], "/then", "during or outside"),
-        (["name": "a", "then": ["holdSeconds": 0]], "/then", "604800"),
+        (["name": "a", "then": ["holdSeconds": 0]], "/then/holdSeconds", "from 1 to 604800"),
+        (["name": "a", "then": ["holdSeconds": 604_801]], "/then/holdSeconds", "seven days at most"),
+        (["name": "a", "then": ["holdSeconds": "60"]], "/then/holdSeconds", "a whole number"),
         (["name": "a", "then": "veto", "unless": "x"], "/unless", "fields are"),
         (["name": "a", "then": "veto", "reason": "a\nb"], "/reason", "one line"),
         (["name": "a", "then": "veto", "when": "candidat.role == 'x'"], "/when", "there is no such value"),
@@ -197,6 +230,13 @@ struct DeclaredRuleTests {
         var (conditions, faults) = (0, 0)
         while conditions < 200 {
             let text = Self.condition(depth: 3, using: &generator)
+            // A comparison that no value satisfies is a fault.
+            guard let rule = try? Self.rule(["name": "a", "when": .string(text), "then": "veto"]) else {
+                faults += 1
+                try #require(faults < 400)
+                continue
+            }
+            conditions += 1
             let predicate = try PayloadPredicate(format: text)
             for _ in 0..<10 {
                 let (view, candidate) = Self.question(using: &generator)
@@ -241,14 +281,14 @@ extension DeclaredRuleTests {
             ], using: &generator)
         let other = pick(
             ["candidate.session", "candidate.device", "candidate.role", "device", "contentId", "payload.a", "kind"],
-            // A comparison that no value satisfies is a fault.
-            guard let rule = try? Self.rule(["name": "a", "when": .string(text), "then": "veto"]) else {
-                faults += 1
-                try #require(faults < 400)
-                continue
-            }
-            conditions += 1
             using: &generator)
+        let number2 = pick(
+            ["candidate.secondsSinceActive", "candidate.preferenceLevel", "priority", "payload.a", "1.5"],
+            using: &generator)
+        let options = pick(["", "[c]", "[d]", "[cd]", "[n]", "[l]"], using: &generator)
+        let relation = pick(
+            ["==", "!=", "<", "<=", ">", ">=", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "IN"], using: &generator)
+        let quantifier = pick(["ANY", "ALL", "NONE"], using: &generator)
         let number = pick([-1, 0, 1, 5, 10, 60], using: &generator)
         let order = pick(["<", "<=", ">", ">=", "==", "!="], using: &generator)
         let text2 = literal(&generator)
@@ -263,6 +303,18 @@ extension DeclaredRuleTests {
                 "candidate.device == device",
                 "candidate.session == payload.a", "kind == 'url'", "ANY payload.list == \(text)",
                 "candidate.preferenceLevel BETWEEN {0, \(number)}", "TRUEPREDICATE",
+                "\(field) \(relation)\(options) \(text)", "\(text) \(relation)\(options) \(field)",
+                "\(field) \(relation)\(options) \(other)", "\(field) \(relation)\(options) \(other)",
+                "\(quantifier) payload.list \(relation)\(options) \(field)",
+                "\(quantifier) {\(field), \(text)} \(relation)\(options) \(other)",
+                "\(field) IN payload.list", "\(field) IN {\(other), \(text), NULL}", "payload.list CONTAINS \(field)",
+                "{\(field), \(text)} == payload.list", "{\(field), \(text)} != {\(text2), \(other)}",
+                "candidate.secondsSinceActive \(order) \(number2)", "\(number2) \(order) candidate.preferenceLevel",
+                "candidate.preferenceLevel BETWEEN {\(number2), priority}",
+                "\(field) BETWEEN\(options) {\(text), \(other)}",
+                "candidate.preferenceLevel BETWEEN payload.list", "candidate.activationState == payload.a",
+                "candidate.activationState \(relation)\(options) \(other)", "candidate.prefers == payload.a",
+                "candidate.prefers \(order) \(number2)", "candidate.device == candidate.secondsSinceActive",
             ], using: &generator)
     }
 
@@ -288,13 +340,6 @@ extension DeclaredRuleTests {
         return (view, candidate)
     }
 
-        let number2 = pick(
-            ["candidate.secondsSinceActive", "candidate.preferenceLevel", "priority", "payload.a", "1.5"],
-            using: &generator)
-        let options = pick(["", "[c]", "[d]", "[cd]", "[n]", "[l]"], using: &generator)
-        let relation = pick(
-            ["==", "!=", "<", "<=", ">", ">=", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "IN"], using: &generator)
-        let quantifier = pick(["ANY", "ALL", "NONE"], using: &generator)
     private static func value(_ view: NotificationView, _ candidate: Candidate) -> PayloadValue {
         let seconds = candidate.lastActivatedAt.map {
             max(0, (Timestamp.epoch.milliseconds - $0.milliseconds) / 1000)
@@ -309,18 +354,6 @@ extension DeclaredRuleTests {
                 (
                     "candidate",
                     .object(
-                "\(field) \(relation)\(options) \(text)", "\(text) \(relation)\(options) \(field)",
-                "\(field) \(relation)\(options) \(other)", "\(field) \(relation)\(options) \(other)",
-                "\(quantifier) payload.list \(relation)\(options) \(field)",
-                "\(quantifier) {\(field), \(text)} \(relation)\(options) \(other)",
-                "\(field) IN payload.list", "\(field) IN {\(other), \(text), NULL}", "payload.list CONTAINS \(field)",
-                "{\(field), \(text)} == payload.list", "{\(field), \(text)} != {\(text2), \(other)}",
-                "candidate.secondsSinceActive \(order) \(number2)", "\(number2) \(order) candidate.preferenceLevel",
-                "candidate.preferenceLevel BETWEEN {\(number2), priority}",
-                "\(field) BETWEEN\(options) {\(text), \(other)}",
-                "candidate.preferenceLevel BETWEEN payload.list", "candidate.activationState == payload.a",
-                "candidate.activationState \(relation)\(options) \(other)", "candidate.prefers == payload.a",
-                "candidate.prefers \(order) \(number2)", "candidate.device == candidate.secondsSinceActive",
                         PayloadObject([
                             ("session", .string(candidate.session.text)), ("device", text(candidate.device?.text)),
                             ("role", .string(candidate.role)), ("configuration", .string(candidate.configuration)),

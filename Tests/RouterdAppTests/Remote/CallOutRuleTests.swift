@@ -180,11 +180,18 @@ struct CallOutRuleTests {
     }
 
     @Test(arguments: [
-        #"{"session":"t","verdict":"veto","reason":"r"}"#,
-        #"{"session":"s","verdict":"hold","until":"1969-12-31T23:59:59Z","reason":"r"}"#,
-        #"{"session":"s","verdict":"veto","reason":"r","untill":"x"}"#,
+        (#"{"session":"t","verdict":"veto","reason":"r"}"#, "session: t is none that was asked about"),
+        (
+            #"{"session":"s","verdict":"hold","until":"1969-12-31T23:59:59Z","reason":"r"}"#,
+            "until: the hold of s is over at the time of the question"
+        ),
+        (
+            #"{"session":"s","verdict":"hold","until":"1971-01-02T00:00:01Z","reason":"r"}"#,
+            "until: the hold of s is longer than 366 days"
+        ),
+        (#"{"session":"s","verdict":"veto","reason":"r","untill":"x"}"#, "verdicts[0].untill: there is no such member"),
     ])
-    func aVerdictThatMeansNothingIsAFault(verdict: String) async {
+    func aVerdictThatMeansNothingIsAFault(verdict: String, cause: String) async {
         let server = Server()
         let rule = rule(server)
         async let answer = ask(rule)
@@ -194,6 +201,30 @@ struct CallOutRuleTests {
             return .response(ReceivedResponse(status: 200, body: Array(body.utf8)))
         }
         #expect(await answer == .fault(.malformed))
+        #expect(await rule.status().lastFault?.0 == RuleFailure(.malformed, because: cause))
+    }
+
+    @Test func aHoldMayLastAsLongAsTheBound() async {
+        let server = Server()
+        let rule = rule(server)
+        async let answer = ask(rule)
+        await server.arrived(1)
+        server.answer { question in
+            let verdict = #"{"session":"s","verdict":"hold","until":"1971-01-02T00:00:00Z","reason":"r"}"#
+            let body = #"{"type":"verdicts","id":\#(question["id"]?.asInt64 ?? 0),"verdicts":[\#(verdict)]}"#
+            return .response(ReceivedResponse(status: 200, body: Array(body.utf8)))
+        }
+        let end = Timestamp(milliseconds: RouterLimits.holdMilliseconds)
+        #expect(await answer == .verdicts([Candidate.named("s").session: .hold(until: end, reason: "r")]))
+    }
+
+    /// The answer keeps the protocol, so that the server stays in use.
+    @Test func anAnswerThatCannotBeUsedIsTheLastFault() async {
+        let rule = rule(Server(), quarantineAfter: 1)
+        let failure = RuleFailure(.malformed, because: "to: s is redirected to t, and there is no such session")
+        rule.refused(failure)
+        let status = await rule.status()
+        #expect(status.lastFault?.0 == failure && status.faults == [.malformed: 1] && status.state == "ready")
     }
 
     /// The check before a rule is used asks about no candidate.

@@ -14,10 +14,12 @@ struct RuleDeskTests {
     private final class Script: RuleTransport {
         private let answer: @Sendable ([Candidate]) -> RuleAnswer
         private let pages = Mutex<[[String]]>([])
+        private let failures = Mutex<[RuleFailure]>([])
 
         init(_ answer: @escaping @Sendable ([Candidate]) -> RuleAnswer) { self.answer = answer }
 
         var asked: [[String]] { pages.withLock { $0 } }
+        var refusals: [RuleFailure] { failures.withLock { $0 } }
 
         func ask(
             _ notification: NotificationView, _ candidates: [Candidate], at now: Timestamp,
@@ -28,6 +30,7 @@ struct RuleDeskTests {
         }
 
         func status() async -> RemoteRuleStatus { RemoteRuleStatus(rung: "script", state: "ready") }
+        func refused(_ failure: RuleFailure) { failures.withLock { $0.append(failure) } }
         func enable() async {}
         func start() async {}
         func stop() async {}
@@ -39,9 +42,11 @@ struct RuleDeskTests {
         { candidates in .verdicts(Dictionary(uniqueKeysWithValues: candidates.map { ($0.session, verdict) })) }
     }
 
-    private func member(_ id: PluginID, _ script: Script, only application: String? = nil) -> RuleDesk.Member {
+    private func member(
+        _ id: PluginID, _ script: Script, only application: String? = nil, failure: RemoteRule.Failure = .open
+    ) -> RuleDesk.Member {
         let rule = RemoteRule(
-            id: id, transport: .callOut(CallOutSettings(url: "http://a")),
+            id: id, transport: .callOut(CallOutSettings(url: "http://a")), failure: failure,
             applications: application.map { [ApplicationID(unchecked: $0)] })
         return RuleDesk.Member(rule, script)
     }
@@ -138,6 +143,42 @@ struct RuleDeskTests {
             ).lines
             #expect(lines.map { $0.at("decision", "session") } == ["B", "B", "B"])
             #expect(script.asked == [["A", "B"], ["A", "B"], ["A", "B"]])
+        }
+    }
+
+    /// A redirect to a session that is not there takes the answer's place by a fault, and the setting of the rule decides.
+    @Test(arguments: [RemoteRule.Failure.open, .closed])
+    func aRedirectToNoSessionIsAFault(failure: RemoteRule.Failure) async throws {
+        let script = Script(Self.all(.redirect(to: SessionID(unchecked: "Z"), reason: "r")))
+        let member = member(Self.first, script, failure: failure)
+        let refusal = RuleFailure(.malformed, because: "to: A is redirected to Z, and there is no such session")
+        try await withDaemon(.init(rules: [member.rule], desk: RuleDesk([member]))) { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("A", at: "http://127.0.0.1:9/hook")
+            let posted = try await daemon.call(.post, "\(TestDaemon.gallery)/notifications", "{}")
+            #expect(posted["decision", "session"] == (failure == .open ? "A" : .null), "\(posted.text)")
+            #expect(posted.text.contains("no answer: malformed"), "\(posted.text)")
+            #expect(script.refusals == [refusal])
+            let explained = try await daemon.call(.post, "\(TestDaemon.gallery)/explain", "{}")
+            #expect(explained.text.contains("no answer: malformed"), "\(explained.text)")
+            #expect(script.refusals == [refusal, refusal])
+        }
+    }
+
+    @Test func aRedirectToAnotherSessionIsFollowed() async throws {
+        let script = Script { candidates in
+            .verdicts(
+                Dictionary(
+                    uniqueKeysWithValues: candidates.map {
+                        ($0.session, .redirect(to: SessionID(unchecked: "B"), reason: "r"))
+                    }))
+        }
+        let member = member(Self.first, script)
+        try await withDaemon(.init(rules: [member.rule], desk: RuleDesk([member]))) { daemon in
+            try await daemon.putGallery()
+            for id in ["A", "B"] { try await daemon.putSession(id, at: "http://127.0.0.1:9/hook") }
+            let posted = try await daemon.call(.post, "\(TestDaemon.gallery)/notifications", "{}")
+            #expect(posted["decision", "session"] == "B" && script.refusals.isEmpty, "\(posted.text)")
         }
     }
 

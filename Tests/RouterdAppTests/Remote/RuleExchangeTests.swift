@@ -57,6 +57,7 @@ struct RuleExchangeTests {
         }
 
         func status() async -> RemoteRuleStatus { RemoteRuleStatus(rung: "script", state: "ready") }
+        func refused(_ failure: RuleFailure) {}
         func enable() async {}
         func start() async {}
         func prepare() async -> RuleFailure? { failure }

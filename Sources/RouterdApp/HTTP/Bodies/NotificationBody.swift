@@ -272,6 +272,7 @@ package enum ExplanationBody {
         case .accept: object.field("verdict", "accept")
         case .prefer(let reason):
             object.field("verdict", "prefer")
+                    if let obstacle = said.obstacle { verdict.field("ignoredBecause", obstacle) }
             object.field("reason", reason)
         case .veto(let reason):
             object.field("verdict", "veto")

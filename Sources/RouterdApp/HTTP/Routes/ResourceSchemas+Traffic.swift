@@ -104,7 +104,10 @@ extension ResourceSchemas {
                                 "verdicts": .list(
                                     of: .object(
                                         ["rule": .text, "verdict": .text],
-                                        optional: ["reason": .text, "session": .text, "until": .time.orNull])),
+                                        optional: [
+                                            "reason": .text, "session": .text, "until": .time.orNull,
+                                            "ignoredBecause": .text,
+                                        ])),
                             ], optional: ["canParts": parts, "prefersParts": parts])),
                 ],
                 optional: [
