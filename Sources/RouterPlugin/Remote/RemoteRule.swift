@@ -60,10 +60,10 @@ package struct RemoteRule: RoutingRule, Hashable, ScopedRule {
         }
     }
 
-    /// A sentence for the reason of a decision that was made without the rule's answer; nil if it has answered, or was not
-    /// concerned.
+    /// A sentence for the reason of a decision that was made without the rule's answer; nil if it has answered, was not
+    /// concerned, or is not asked because the decision is a trial.
     package func lack(for notification: NotificationView) -> String? {
-        guard applies(to: notification.application) else { return nil }
+        guard applies(to: notification.application), notification.answers?.isTrial != true else { return nil }
         switch notification.answers?[id] {
         case .verdicts, .kept: return nil
         case let answer: return Self.lack(answer)

@@ -4,10 +4,21 @@
 /// candidates at that time; the decision itself asks nothing, so that the same facts give it again.
 package final class RuleAnswers: Sendable {
     private let byRule: [PluginID: RuleAnswer]
+    /// Whether no rule was asked because the decision is a trial, which says so once for all rules.
+    let isTrial: Bool
 
     package init(_ byRule: [PluginID: RuleAnswer]) {
         self.byRule = byRule
+        isTrial = false
     }
+
+    private init(isTrial: Bool) {
+        byRule = [:]
+        self.isTrial = isTrial
+    }
+
+    /// The answers of a trial, in which no rule is asked.
+    package static let trial = RuleAnswers(isTrial: true)
 
     /// The vetoes of a rule's answer, in the order of the sessions.
     package func vetoes(of rule: PluginID) -> [(session: SessionID, reason: String)] {

@@ -182,6 +182,26 @@ struct RuleDeskTests {
         }
     }
 
+    /// A trial of rules says once that remote rules are not asked.
+    @Test func aTrialSaysOnceThatNothingIsAsked() async throws {
+        let (first, second) = (Script(Self.all(.accept)), Script(Self.all(.accept)))
+        let members = [member(Self.first, first), member(Self.second, second, only: "com.example.gallery")]
+        let other = member(PluginID(unchecked: "rule.third"), first, only: "com.example.other")
+        let all = members + [other]
+        try await withDaemon(.init(rules: all.map(\.rule), desk: RuleDesk(all))) { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("A", at: "http://127.0.0.1:9/hook")
+            let answer = try await daemon.call(
+                .post, "/v1/rules/evaluate", #"{"application": "com.example.gallery", "notification": {}}"#)
+            #expect(answer["notAsked", "rules"] == ["rule.first", "rule.second"], "\(answer.text)")
+            #expect(answer["notAsked", "reason"].asString?.contains("not asked in a trial") == true)
+            #expect(!answer.text.contains("no answer"), "\(answer.text)")
+            #expect(first.asked.isEmpty && second.asked.isEmpty)
+            let explained = try await daemon.call(.post, "\(TestDaemon.gallery)/explain", "{}")
+            #expect(explained["notAsked"] == .null && first.asked.count == 1, "\(explained.text)")
+        }
+    }
+
     // MARK: - Admission
 
     @Test func oneApplicationLeavesRoomForOthers() {

@@ -185,9 +185,10 @@ package enum ExplanationBody {
     /// - Parameters:
     ///   - gate: The gate that would hold the notification.
     ///   - parts: The conditions of the first sessions, to be shown part by part.
+    ///   - notAsked: Remote rules that are not asked because it is a trial.
     package static func write(
         _ explained: Explanation, _ notification: NotificationView, heldBy gate: OnboardingGate? = nil,
-        parts: [ActivationConditions?] = [], receivers: [ShownReceiver]? = nil
+        parts: [ActivationConditions?] = [], receivers: [ShownReceiver]? = nil, notAsked: [PluginID] = []
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("targetContentIdentifier", notification.contentID)
@@ -201,6 +202,15 @@ package enum ExplanationBody {
                 }
             }
             write(explained.amendment, to: &body)
+            if !notAsked.isEmpty {
+                body.object("notAsked") { object in
+                    object.array("rules") { list in for rule in notAsked { list.element(rule.text) } }
+                    object.field(
+                        "reason",
+                        "Remote rules are not asked in a trial: the setting failure of each decides in place of its answer."
+                    )
+                }
+            }
             if let gate {
                 body.object("gate") {
                     $0.field("device", gate.key.device)
@@ -262,6 +272,7 @@ package enum ExplanationBody {
                 verdicts.object { verdict in
                     verdict.field("rule", said.rule)
                     write(said.verdict, to: &verdict)
+                    if let obstacle = said.obstacle { verdict.field("ignoredBecause", obstacle) }
                 }
             }
         }
@@ -272,7 +283,6 @@ package enum ExplanationBody {
         case .accept: object.field("verdict", "accept")
         case .prefer(let reason):
             object.field("verdict", "prefer")
-                    if let obstacle = said.obstacle { verdict.field("ignoredBecause", obstacle) }
             object.field("reason", reason)
         case .veto(let reason):
             object.field("verdict", "veto")

@@ -65,17 +65,20 @@ extension API {
             }
         }
         let view = question.view
-        let (explained, gate, conditions) = try await decide(for: view.application) {
-            (engine, work) throws(Problem) -> (Explanation, OnboardingGate?, [ActivationConditions?]) in
+        let (explained, gate, conditions, notAsked) = try await decide(for: view.application) {
+            (engine, work) throws(Problem) -> (Explanation, OnboardingGate?, [ActivationConditions?], [PluginID]) in
             let (tenant, chooser) = try place(engine)
             try question.expectAdmission(to: tenant)
             let explained = chooser.explain(view, from: tenant, &work, at: question.time, limit: question.limit)
             // Predicates are evaluated when the engine has gone on.
             let shown = question.showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
             let gate = tenant.gate(before: explained.outcome, device: view.device).map { tenant.gate(of: $0.device) }
-            return (explained, gate, shown.map { tenant.sessions[$0.session]?.conditions })
+            let remote = question.isTrialOfRules ? chooser.remoteRules : []
+            let notAsked = remote.filter { $0.applies(to: view.application) }.map(\.id)
+            return (explained, gate, shown.map { tenant.sessions[$0.session]?.conditions }, notAsked)
         }
-        return ExplanationBody.write(explained, view, heldBy: gate, parts: conditions, receivers: receivers)
+        return ExplanationBody.write(
+            explained, view, heldBy: gate, parts: conditions, receivers: receivers, notAsked: notAsked)
     }
 }
 
@@ -89,6 +92,8 @@ struct DecisionQuestion: Sendable {
     var showsParts = false
     /// Whether each session that can have the notification is a receiver.
     var isBroadcast = false
+    /// Whether it is a trial of rules, in which remote rules are not asked.
+    var isTrialOfRules: Bool { view.answers === RuleAnswers.trial }
 
     static func limit(in query: [String: String]) throws(Problem) -> Int {
         try query.limit(default: DaemonLimits.pageSize, maximum: RouterLimits.explainedCandidates)

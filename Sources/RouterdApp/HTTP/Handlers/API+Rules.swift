@@ -93,7 +93,8 @@ extension API {
         }
         let view = try RuleTest.view(try reader.object("notification"), id)
         let question = DecisionQuestion(
-            view: view, time: try reader.time("at") ?? host.now, limit: try DecisionQuestion.limit(in: query),
+            view: NotificationView(view, answers: .trial), time: try reader.time("at") ?? host.now,
+            limit: try DecisionQuestion.limit(in: query),
             isBroadcast: try query.flag("broadcast"))
         let rules = try reader.value("rules").map { try Self.rules($0, kinds: ruleSource.kinds) }
         try reader.finish()

@@ -112,6 +112,7 @@ extension ResourceSchemas {
                 ],
                 optional: [
                     "changes": changes, "gate": .object(["device": .text.orNull, "state": .text]),
+                    "notAsked": .object(["rules": .list(of: .text), "reason": .text]),
                     "receivers": .list(
                         of: .object(
                             ["session": .text, "tier": .text, "state": .notificationState, "reason": .text],
