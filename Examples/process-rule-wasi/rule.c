@@ -56,6 +56,15 @@ static u32 string(const char *from, const char *end) {
     return size;
 }
 
+// The id is that of the configuration, which stands before the settings: several rules may run this program.
+static void greet(char *text, char *end) {
+    char *id = find(text, end, "\"plugin\":\"");
+    if (!id) __builtin_trap();
+    ADD("{\"type\":\"ready\",\"protocol\":1,\"kind\":\"rule\",\"plugin\":\"");
+    add(id + 10, string(id + 10, end));
+    ADD("\",\"version\":\"1.0.0\"}");
+}
+
 static void decide(char *text, char *end) {
     // Quotes in texts are escaped, and after the last list of this name there are only texts, numbers and nulls.
     char *list = text;
@@ -92,8 +101,7 @@ void _start(void) {
         char *text = (char *)message, *end = text + size;
         length = 0;
         if (find(text, end, "\"type\":\"hello\""))
-            ADD("{\"type\":\"ready\",\"protocol\":1,\"kind\":\"rule\",\"plugin\":\"com.example.rule.shielded-roles\","
-                "\"version\":\"1.0.0\"}");
+            greet(text, end);
         else
             decide(text, end);
         send();

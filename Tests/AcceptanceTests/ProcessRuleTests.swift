@@ -165,8 +165,8 @@ struct ProcessRuleTests {
         """
 
     /// Two rules may run the program of a project.
-    @Test func aProjectTakesTheNameOfTheConfiguration() async throws {
-        let command = try #require(Self.commands.first)
+    @Test(arguments: commands)
+    func aProjectTakesTheNameOfTheConfiguration(command: [String]) async throws {
         let check = ["plugin", "check", "--plugin", "com.example.rule.other", "--timeout", "20000", "--"]
         let ended = try await Program(check + command).ended()
         #expect(ended.status == 0 && ended.output.contains("com.example.rule.other conforms"), "\(ended.output)")
@@ -218,7 +218,8 @@ struct ProcessRuleTests {
         clang.waitUntilExit()
         try #require(clang.terminationStatus == 0)
         let ended = try await Program.run(
-            "plugin", "check", "--plugin", Self.plugin, "--timeout", "10000", "--", Self.wasmkit, "run", guest)
+            "plugin", "check", "--plugin", "com.example.rule.other", "--timeout", "10000", "--", Self.wasmkit, "run",
+            guest)
         #expect(ended.status == 0, "\(ended.output) \(ended.errors)")
         try await withRule([Self.wasmkit, "run", guest]) { daemon in
             let answer = try await daemon.post(about: "photo/1")
