@@ -4,8 +4,9 @@
 Usage: Tests/packaging/run.py --routerd PATH
 
 The Dockerfile copies files that the context has, names the libraries that the Debian package needs, and starts the binary with
-options that it has. The manifests fit the image in user, port, folders and version. Each
-probe asks a path of the API, and the daemon may write to its folders. PyYAML comes from PyPI into .build/packaging-venv.
+options that it has. The manifests have the fields of Kubernetes that SHAPES lists, and fit the image in user, port, folders and
+version. The daemon is started with the arguments of the container, where its folders are those of the test: each probe gets 200,
+and SIGTERM ends the daemon within the time of the manifest. PyYAML comes from PyPI into .build/packaging-venv.
 """
 import argparse
 import fnmatch
@@ -16,11 +17,69 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".build/packaging-venv"
 LIBRARY = "PyYAML==6.0.3"
+
+# The fields of the manifests. A shape is a type, a set of values, a pattern, a list of one shape, or an object by its fields, of
+# which those with a question mark may be left out. A field that is not listed is a fault: a misspelt one has no effect.
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+LABELS = {"app": NAME}
+METADATA = {"name": NAME, "labels": LABELS}
+PORT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?")
+PATH = re.compile(r"/[a-z/]+")
+PROBE = {"httpGet": {"path": PATH, "port": PORT_NAME}, "periodSeconds?": int, "timeoutSeconds?": int, "failureThreshold?": int}
+CONTAINER = {
+    "name": NAME, "image": re.compile(r"[a-z0-9./-]+:\d+\.\d+\.\d+"), "args?": [str], "resources?": dict,
+    "ports": [{"name": PORT_NAME, "containerPort": int}], "livenessProbe": PROBE, "readinessProbe": PROBE,
+    "securityContext": {
+        "allowPrivilegeEscalation": {False}, "readOnlyRootFilesystem": {True}, "capabilities": {"drop": [{"ALL"}]}},
+    "volumeMounts": [{"name": NAME, "mountPath": PATH, "readOnly?": bool}],
+}
+POD = {
+    "terminationGracePeriodSeconds": int, "containers": [CONTAINER],
+    "securityContext": {"runAsNonRoot": {True}, "runAsUser": int, "runAsGroup": int, "fsGroup": int},
+    "volumes": [{"name": NAME, "secret?": {"secretName": NAME}, "emptyDir?": dict}],
+}
+CLAIM = {"metadata": {"name": NAME}, "spec": {
+    "accessModes": [{"ReadWriteOnce", "ReadWriteOncePod"}],
+    "resources": {"requests": {"storage": re.compile(r"\d+(Mi|Gi|Ti)")}}}}
+SHAPES = [
+    {"apiVersion": {"v1"}, "kind": {"Service"}, "metadata": METADATA,
+     "spec": {"clusterIP": {"None"}, "selector": LABELS, "ports": [{"name": PORT_NAME, "port": int}]}},
+    {"apiVersion": {"apps/v1"}, "kind": {"StatefulSet"}, "metadata": METADATA, "spec": {
+        "serviceName": NAME, "replicas": {1}, "selector": {"matchLabels": LABELS},
+        "template": {"metadata": {"labels": LABELS}, "spec": POD}, "volumeClaimTemplates": [CLAIM]}},
+]
+
+
+def shape_faults(value: object, shape: object, place: str) -> list[str]:
+    """The places of a manifest that are not as the shape says."""
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return [f"{place} is no object"]
+        names = {name.removesuffix("?"): name for name in shape}
+        faults = [f"{place}.{name} is no field" for name in value if name not in names]
+        for name, written in names.items():
+            if name in value:
+                faults += shape_faults(value[name], shape[written], f"{place}.{name}")
+            elif not written.endswith("?"):
+                faults.append(f"{place}.{name} is missing")
+        return faults
+    if isinstance(shape, list):
+        if not isinstance(value, list) or not value:
+            return [f"{place} is no list of something"]
+        return [fault for number, one in enumerate(value) for fault in shape_faults(one, shape[0], f"{place}[{number}]")]
+    if isinstance(shape, re.Pattern):
+        fits = isinstance(value, str) and shape.fullmatch(value)
+    elif isinstance(shape, set):
+        fits = any(value == one and type(value) is type(one) for one in shape)
+    else:
+        fits = type(value) is shape
+    return [] if fits else [f"{place} is {value!r}"]
 
 
 def enter_environment() -> None:
@@ -82,7 +141,8 @@ class Image:
         return faults
 
     def argument(self, name: str) -> str:
-        return self.arguments[self.arguments.index(name) + 1]
+        """The value of an option; empty if it is not there."""
+        return next((value for option, value in zip(self.arguments, self.arguments[1:]) if option == name), "")
 
 
 def manifest_faults(documents: list[dict], image: Image, version: str, paths: set[str]) -> list[str]:
@@ -115,6 +175,48 @@ def manifest_faults(documents: list[dict], image: Image, version: str, paths: se
     return [f"kubernetes.yaml: {sentence}" for holds, sentence in checks if not holds]
 
 
+def start_faults(routerd: Path, image: Image, documents: list[dict]) -> list[str]:
+    """Starts the daemon with the arguments of the container; folders of the container are folders of the test."""
+    pod = documents[1]["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    faults = []
+    with tempfile.TemporaryDirectory(prefix="routerd-container-") as root:
+        # The daemon listens on loopback here, at a free port.
+        arguments = [f"{root}{word}" if word.startswith("/") else re.sub(r"^0\.0\.0\.0:\d+$", "127.0.0.1:0", word)
+                     for word in container.get("args", image.arguments)]
+        for mount in container["volumeMounts"]:
+            (Path(root) / mount["mountPath"].lstrip("/")).mkdir(parents=True)
+        configuration = Path(f"{root}{image.argument('--config')}")
+        configuration.write_text(json.dumps({"apiKeys": [{"name": "all", "sha256": "0" * 64, "scopes": ["admin"]}]}))
+        checked = subprocess.run([routerd, "check", "--config", configuration], capture_output=True, text=True)
+        if checked.returncode:
+            faults.append(f"Dockerfile: routerd check refuses the configuration: {checked.stdout}{checked.stderr}")
+        command = [routerd.resolve(), *arguments]
+        with subprocess.Popen(command, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as daemon:
+            lines = []
+            for line in daemon.stdout:
+                lines.append(line)
+                if found := re.search(r"(http://127\.0\.0\.1:\d+)", line):
+                    for name in ("livenessProbe", "readinessProbe"):
+                        path = container[name]["httpGet"]["path"]
+                        try:
+                            urllib.request.urlopen(found[1] + path, timeout=10).read()
+                        except OSError as fault:
+                            faults.append(f"kubernetes.yaml: the {name} asks {path}: {fault}")
+                    break
+            else:
+                faults.append(f"Dockerfile: the daemon does not start with {arguments}: {''.join(lines)}")
+            daemon.terminate()
+            try:
+                daemon.communicate(timeout=pod["terminationGracePeriodSeconds"])
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                faults.append("kubernetes.yaml: the daemon takes longer to end than terminationGracePeriodSeconds")
+            if found and daemon.returncode:
+                faults.append(f"kubernetes.yaml: SIGTERM ends the daemon with {daemon.returncode}")
+    return faults
+
+
 def unit_faults(routerd: Path) -> list[str]:
     """The lines of `systemd-analyze verify` about the units; none where the program is missing."""
     if not shutil.which("systemd-analyze"):
@@ -141,7 +243,14 @@ def main() -> int:
     page = (ROOT / "docs/API.md").read_text()
     paths = set(re.findall(r"^\| `GET (\S+)` \|", page, re.M))
     documents = list(yaml.safe_load_all((ROOT / "Packaging/kubernetes.yaml").read_text()))
-    faults = image.faults(given.routerd) + manifest_faults(documents, image, version, paths) + unit_faults(given.routerd)
+    faults = [f"kubernetes.yaml: {len(documents)} documents"] if len(documents) != len(SHAPES) else [
+        f"kubernetes.yaml: {fault}" for document, shape in zip(documents, SHAPES)
+        for fault in shape_faults(document, shape, document.get("kind", "?"))]
+    # The other checks read fields that are there, and the daemon is started as a container that fits together.
+    faults = faults or manifest_faults(documents, image, version, paths)
+    faults += image.faults(given.routerd)
+    faults = faults or start_faults(given.routerd, image, documents)
+    faults += unit_faults(given.routerd)
     print("\n".join(faults) or f"packaging: the image, {len(documents)} manifests and the units fit together")
     return 1 if faults else 0
 
