@@ -142,6 +142,8 @@ def main() -> int:
                 stand_aside(browser, api, f"http://127.0.0.1:{receiver.server_port}/good", given.pictures)
                 hold(browser, api, given.pictures)
                 mistype(browser, api, given.pictures)
+                misread(browser, api, given.pictures)
+                take_last(browser, api)
                 show_keys(browser, given.routerd, given.pictures)
                 inspect(browser, api, given.routerd, given.pictures)
             finally:
@@ -680,6 +682,56 @@ def mistype(browser: "Browser", api: API, pictures: Path) -> None:
     put_text(browser, labelled("Preference level"), "1")
     browser.until(f"!{labelled('Preference level')}.hasAttribute('aria-invalid')")
     browser.press("Escape")
+    assert not browser.faults, browser.faults
+
+
+def misread(browser: "Browser", api: API, pictures: Path) -> None:
+    """A time in an address that is none is told, and dead letters of all times are shown."""
+    browser.open(page(api, "dead", since="2020-01-01T00:00"))
+    browser.until("document.querySelectorAll('main tbody tr').length > 0")
+    rows = browser.value("document.querySelectorAll('main tbody')[0].rows.length")
+    field = "document.querySelector('main input[name=since]')"
+    assert browser.value(f"{field}.value === '2020-01-01T00:00' && !{field}.hasAttribute('aria-invalid')")
+    browser.open(page(api, "dead", since="yesterday"))
+    browser.until("!!document.getElementById('since-fault')")
+    told = browser.value("document.getElementById('since-fault').textContent")
+    assert '"yesterday"' in told, told
+    assert browser.value(f"{field}.getAttribute('aria-invalid') === 'true' && {field}.value === ''")
+    assert browser.value(f"{field}.getAttribute('aria-describedby')") == "since-fault"
+    assert browser.value("document.querySelectorAll('main tbody')[0].rows.length") == rows
+    expect_accessible(browser, "a time that is none")
+    browser.picture(pictures / "dead-since.png")
+    # The form that is sent again leaves the time out.
+    press_button(browser, "Filter")
+    browser.until("!location.hash.includes('yesterday') && !document.getElementById('since-fault')")
+    assert not browser.faults, browser.faults
+
+
+def take_last(browser: "Browser", api: API) -> None:
+    """The last notification comes into the form; a payload that is not JSON is replaced by its content id."""
+    payload = "document.getElementById('payload').value"
+    toast = "document.getElementById('toast').textContent"
+    sent = {"notification-content-id": "photo/8", "aps": {"alert": "Eight"}}
+    api.call("POST", f"/v1/applications/{GALLERY}/notifications", sent)
+    browser.open(page(api, "route", content="album/2"))
+    browser.until("!!document.getElementById('winner')")
+    press_button(browser, "Last notification")
+    browser.until(f"{payload}.includes('Eight') && document.getElementById('content').value === 'photo/8'")
+    assert json.loads(browser.value(payload)) == sent
+    assert browser.value(toast) == "", "a payload in JSON is told"
+    api.call("PUT", "/v1/sources/notes", {"kind": "cloudevents", "application": GALLERY, "contentId": "{attribute.subject}"})
+    request = urllib.request.Request(f"{api.address}/v1/sources/notes", b"A note in words.", method="POST", headers={
+        "content-type": "text/plain", "ce-specversion": "1.0", "ce-id": "1", "ce-source": "/notes", "ce-type": "note",
+        "ce-subject": "album/2"})
+    note = json.loads(urllib.request.urlopen(request, timeout=10).read())["notifications"][0]["id"]
+    whole = api.call("GET", f"/v1/notifications/{note}")
+    assert "payload" not in whole and whole["payloadBase64"], whole
+    press_button(browser, "Last notification")
+    browser.until(f"{toast}.includes('is text/plain: its content id stands in for it')")
+    found = json.loads(browser.value(payload))
+    assert found == {"notification-content-id": "album/2"}, found
+    browser.until("document.getElementById('winner')?.textContent.includes('gallery')")
+    api.call("DELETE", "/v1/sources/notes")
     assert not browser.faults, browser.faults
 
 
