@@ -10,15 +10,18 @@ struct TLSServer {
 
     /// - Parameters:
     ///   - days: How long the certificate is valid.
+    ///   - names: The names that the certificate is for, in the form of openssl.
     ///   - answer: Sent when a client has sent a whole request; nil closes each connection after the handshake.
-    init(in directory: TemporaryDirectory, days: Int = 2, answer: String? = nil) throws {
+    init(
+        in directory: TemporaryDirectory, days: Int = 2, names: String = "IP:127.0.0.1", answer: String? = nil
+    ) throws {
         let (certificate, key) = (directory.file("certificate.pem"), directory.file("key.pem"))
         let openssl = Process()
         openssl.executableURL = URL(filePath: "/usr/bin/openssl")
         openssl.standardError = FileHandle.nullDevice
         openssl.arguments = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "\(days)",
-            "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+            "-subj", "/CN=test", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out", certificate,
         ]
         try openssl.run()
         openssl.waitUntilExit()

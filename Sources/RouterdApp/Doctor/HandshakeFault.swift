@@ -10,8 +10,10 @@ package enum HandshakeFault: Hashable, Sendable {
     case closed
     /// The server does not speak TLS.
     case clearText
-    /// The certificate is for another name.
-    case wrongName
+    /// The certificate is for other names, whether it is trusted or not.
+    ///
+    /// - Parameter names: Its names; none if they could not be read.
+    case wrongName(names: [String])
     case expired(at: Timestamp)
     case notYetValid(until: Timestamp)
     case selfSigned
@@ -29,7 +31,10 @@ package enum HandshakeFault: Hashable, Sendable {
         case .late(let seconds): "it has not answered within \(seconds) s"
         case .closed: "it closed the connection during the handshake"
         case .clearText: "the program there does not speak TLS"
-        case .wrongName: "its certificate is for another name"
+        case .wrongName(let names) where names.isEmpty: "its certificate is for another name"
+        case .wrongName(let names):
+            "its certificate is for \(names.prefix(3).joined(separator: ", "))\(names.count > 3 ? " and others" : ""), "
+                + "and not for this name"
         case .expired(let time): "its certificate ended at \(time.rfc3339)"
         case .notYetValid(let time): "its certificate is not valid before \(time.rfc3339)"
         case .selfSigned: "its certificate is signed by itself, and by no authority that this machine trusts"

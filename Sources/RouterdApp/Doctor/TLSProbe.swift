@@ -20,15 +20,18 @@ package enum TLSProbe: Sendable {
             let certificate = try await certificate(of: host, port, settings, timeout)
             return .trusted(until: certificate.map { Timestamp($0.notValidAfter) })
         } catch {
-            guard Self.words(of: error).contains("CERTIFICATE_VERIFY_FAILED") else {
-                return .failed(fault(behind: error, timeout))
-            }
+            let fault = fault(behind: error, timeout)
+            let isAboutItsCertificate = [.wrongName(names: []), .other(word: "CERTIFICATE_VERIFY_FAILED")].contains(
+                fault)
+            guard isAboutItsCertificate else { return .failed(fault) }
             // The library does not say why it trusts a certificate not, so the certificate itself is looked at.
             settings.certificateVerification = .none
             guard let certificate = try? await certificate(of: host, port, settings, timeout) else {
-                return .failed(.other(word: "CERTIFICATE_VERIFY_FAILED"))
+                return .failed(fault)
             }
-            return .failed(fault(of: certificate, at: Date()))
+            let names = CertificateNames(of: certificate)
+            if fault == .wrongName(names: []) { return .failed(.wrongName(names: names.texts)) }
+            return .failed(self.fault(of: certificate, names, for: host, at: Date()))
         }
     }
 
@@ -65,9 +68,15 @@ package enum TLSProbe: Sendable {
     }
 
     /// Why a certificate is not trusted.
-    private static func fault(of certificate: Certificate, at now: Date) -> HandshakeFault {
+    ///
+    /// The library compares names in a certificate that it trusts only. A certificate for another host would be refused even
+    /// with its authority trusted, so that its name is told first.
+    private static func fault(
+        of certificate: Certificate, _ names: CertificateNames, for host: String, at now: Date
+    ) -> HandshakeFault {
         if certificate.notValidAfter <= now { return .expired(at: Timestamp(certificate.notValidAfter)) }
         if certificate.notValidBefore > now { return .notYetValid(until: Timestamp(certificate.notValidBefore)) }
+        if !names.texts.isEmpty, !names.cover(host) { return .wrongName(names: names.texts) }
         if certificate.issuer == certificate.subject { return .selfSigned }
         return .untrusted(issuer: "\(certificate.issuer)")
     }
@@ -89,10 +98,11 @@ package enum TLSProbe: Sendable {
             }
         case ChannelError.connectTimeout: return late
         case ChannelError.eof, NIOSSLError.uncleanShutdown: return .closed
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname: return .wrongName
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname: return .wrongName(names: [])
         default: break
         }
         let words = words(of: error)
+        if words.contains("CERTIFICATE_VERIFY_FAILED") { return .other(word: "CERTIFICATE_VERIFY_FAILED") }
         if words.contains("WRONG_VERSION_NUMBER") || words.contains("HTTP_REQUEST") { return .clearText }
         return .other(word: words.last ?? "\(type(of: error))")
     }

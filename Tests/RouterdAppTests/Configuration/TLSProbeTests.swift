@@ -47,6 +47,30 @@ struct TLSProbeTests {
         #expect(handshake == .failed(.untrusted(issuer: "CN=routerd apns-sandbox")))
     }
 
+    @Test func aCertificateForAnotherHostIsNamed() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try TLSServer(in: directory, days: 30, names: "DNS:other.example,IP:127.0.0.2")
+        defer { server.end() }
+        let names = ["other.example", "127.0.0.2"]
+        // Of an authority that is trusted, and signed by itself.
+        for authorities in [server.certificate, nil] {
+            let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: server.port, authorities: authorities)
+            #expect(handshake == .failed(.wrongName(names: names)), "\(authorities ?? "untrusted")")
+        }
+        let named = await TLSProbe.handshake(host: "localhost", port: server.port, authorities: nil)
+        #expect(named == .failed(.wrongName(names: names)))
+    }
+
+    @Test func namesCoverHostsAndAddresses() {
+        let names = CertificateNames(texts: ["a.example", "*.B.example", "127.0.0.1", "::1"])
+        for host in ["a.example", "A.EXAMPLE", "x.b.example", "127.0.0.1", "0:0::1"] {
+            #expect(names.cover(host), "\(host)")
+        }
+        for host in ["b.example", "x.a.example", "x.y.b.example", "127.0.0.2", "::2", ".b.example.com"] {
+            #expect(!names.cover(host), "\(host)")
+        }
+    }
+
     @Test func aServerWithoutTLSIsNamed() async throws {
         try await withReceiver { receiver in
             let port = try #require(URL(string: receiver.url())?.port)
