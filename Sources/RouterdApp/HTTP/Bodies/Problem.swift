@@ -415,6 +415,20 @@ extension Problem {
         return problem
     }
 
+    /// A refusal of a sender that asks before it sends, for which its source has no more than a status.
+    static func refusedHandshake(_ answer: SourceResponse) -> Problem? {
+        guard answer.body.isEmpty else { return nil }
+        var problem: Problem
+        switch answer.status {
+        case 400:
+            problem = Problem(.badRequest, "invalid-handshake", "A sender that asks before it sends names one origin.")
+        case 403: problem = Problem(.forbidden, "origin-not-allowed", "The source takes no events from this origin.")
+        default: return nil
+        }
+        problem.allow = answer.headers.first { $0.name == "allow" }?.value
+        return problem
+    }
+
     /// An unexpected fault of the daemon itself.
     static let internalError = Problem(
         .internalServerError, "internal-error", "The request could not be answered; the daemon's log says why.")

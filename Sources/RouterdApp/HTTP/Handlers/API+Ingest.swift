@@ -28,7 +28,10 @@ extension API {
             throw Problem.notAllowed(run.methods.joined(separator: ", "))
         }
         let head = try request.forSource(body: [], at: host.now)
-        if let answer = run.handshake(head) { return Response(answer) }
+        if let answer = run.handshake(head) {
+            if let refusal = Problem.refusedHandshake(answer) { throw refusal }
+            return Response(answer)
+        }
         if !run.verifiesSender { try admit(request, context, to: run.definition) }
         let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
         let received = try request.forSource(body: body, at: host.now)

@@ -153,11 +153,12 @@ extension Operation {
         ) { $0.testSource },
         Operation(
             .post, "/v1/sources/{source}", .sender, "postToSource", "Takes a request of the source's sender.",
-            headers: .repeatableInTrace, body: .other("*/*"), .other("*/*"), .other("*/*", status: 202), .noContent
+            headers: .repeatableInTrace, body: .other("*/*"), .ofSender,
+            .accepted(.object(["notifications": .list(of: .named("Acceptance"))])), .noContent
         ) { api in { request, context, _ in try await api.ingest(request, context) } },
         Operation(
             .options, "/v1/sources/{source}", .sender, "askSource",
-            "Answers a sender that asks before it sends (CloudEvents' handshake).", .other("*/*")
+            "Answers a sender that asks before it sends (CloudEvents' handshake).", .empty
         ) { api in { request, context, _ in try await api.ingest(request, context) } },
     ]
 }

@@ -65,6 +65,10 @@ package struct Operation: Sendable {
         package static func created(_ schema: JSONSchema) -> Answer { json(201, schema) }
         package static func accepted(_ schema: JSONSchema) -> Answer { json(202, schema) }
         package static let noContent = Answer(status: 204, contentType: "", schema: nil)
+        /// An answer that is its header.
+        package static let empty = Answer(status: 200, contentType: "", schema: nil)
+        /// An answer in the form of a sender's protocol.
+        package static let ofSender = Answer(status: 200, contentType: "*/*", schema: .anything)
 
         package static func json(_ status: Int, _ schema: JSONSchema) -> Answer {
             Answer(status: status, contentType: "application/json", schema: schema)
