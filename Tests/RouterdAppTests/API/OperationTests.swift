@@ -15,8 +15,15 @@ struct OperationTests {
         // Rules that are put would take the place of a remote one, so that this one is of another daemon.
         var options = TestDaemon.Options()
         let far = PluginID(unchecked: "com.example.far")
-        options.rules = [RemoteRule(id: far, transport: .callOut(CallOutSettings(url: "http://127.0.0.1:1/")))]
+        options.rules = [
+            RemoteRule(
+                id: far, transport: .callOut(CallOutSettings(url: "http://127.0.0.1:1/")), quarantineAfter: 1)
+        ]
         let first = try await withDaemon(options) { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("win-1", at: "http://127.0.0.1:9/")
+            try await daemon.post(about: "a")
+            #expect(try await daemon.call(.get, "/v1/plugins").text.contains(#""state":"quarantined""#))
             var calls = try Calls(daemon: daemon)
             let enabled = try await calls.call("enablePlugin", "/v1/plugins/\(far)/enable")
             #expect(enabled["id"] == "com.example.far" && enabled["state"] == "ready")
@@ -272,7 +279,10 @@ private struct Calls {
         try await call("testSource", "\(source)/test", sample)
         try await call("postToSource", source, event, headers: ["content-type": "application/cloudevents+json"])
         let asked = try await call("askSource", source, headers: ["webhook-request-origin": "example.com"])
-        #expect(asked.status == 200)
+        let isAllowed = asked.headers.contains {
+            $0.name.canonicalName == "webhook-allowed-origin" && $0.value == "example.com"
+        }
+        #expect(asked.status == 200 && isAllowed)
         let signed = "/v1/sources/code"
         try await call(
             "putSource", signed,
