@@ -7,7 +7,7 @@ import Synchronization
 ///     CurlTransport ──owns──> Mailbox (lock, bell) <──shared── CurlLoop
 ///          │                                                      │ lives on the thread alone
 ///          └──owns──> LoopThread ──its body owns────────────────> ├─ Admission    queue and free slots, pure
-///          │                                                      ├─ LookUpQueue  names that are looked up, pure
+///          │                                                      ├─ NameHistory  names that are looked up, pure
 ///                     (joined, or detached if the last            ├─ CurlMulti    multi handle, epoll, timer
 ///                      reference goes away on it)                 └─ EasySlot ×n  easy handle, URL, headers, bodies
 ///

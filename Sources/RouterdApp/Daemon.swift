@@ -132,7 +132,7 @@ package struct Daemon: Sendable {
             // A port that is taken ends the daemon before a long recovery.
             guard let listen = await addresses.first(where: { _ in true }) else { return }
             guard try await recover(reception, supervisor) else { return }
-            StartMemory.giveBack()
+            MappedPages.giveBack()
             await onListening(listen)
             supervisor?.tell(.ready, .status("listening on \(listen.shown(port: listen.port))"))
             open.finish()

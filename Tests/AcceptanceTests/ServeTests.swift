@@ -65,7 +65,7 @@ struct ServeTests {
             6000-7000 r--p 00000000 00:00 0
             Anonymous:             0 kB
             """
-        #expect(StartMemory.unchanged(in: mappings) == [0x1000..<0x2000, 0x3000..<0x4000])
+        #expect(MappedPages.unchanged(in: mappings) == [0x1000..<0x2000, 0x3000..<0x4000])
     }
 
     @Test func aStopLetsTheRunningAttemptFinish() async throws {

@@ -14,7 +14,7 @@ final class CurlLoop {
     /// The running request of each slot.
     private(set) var transfers: [Transfer?]
     /// Names that are looked up, and the slots that wait for them.
-    var names: LookUpQueue
+    var names: NameHistory
     /// The last moment at which a new name got a thread, or the first one began to wait for one.
     var lookUpsMovedAt: UInt64 = 0
     /// Entries to remove from libcurl's table of names when the next request is handed over.
@@ -29,7 +29,7 @@ final class CurlLoop {
         lookUp: @escaping @Sendable (String) -> HostLookUp = HostLookUp.ask
     ) throws(CurlSetupError) {
         self.lookUp = lookUp
-        names = LookUpQueue(threads: configuration.lookUps, more: configuration.furtherLookUps)
+        names = NameHistory(threads: configuration.lookUps, more: configuration.furtherLookUps)
         self.configuration = configuration
         self.mailbox = mailbox
         multi = try CurlMulti(configuration: configuration)

@@ -97,6 +97,6 @@ extension CanonicalCode {
         guard subject.given.count <= PredicateLimits.literalBytes else { return false }
         if subject.isASCII || !form.isStripped { return text.isLike(pattern: subject.view(form), &work) }
         guard let pattern = subject.pattern(form, &work) else { return false }
-        return LikeStretches(elements: pattern.makeIterator()).match(text, from: 0, isFixed: true, &work)
+        return BitParallelLike(elements: pattern.makeIterator()).match(text, from: 0, isFixed: true, &work)
     }
 }

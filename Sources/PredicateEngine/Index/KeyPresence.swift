@@ -44,20 +44,21 @@ struct KeyPresence: ~Copyable {
     ) {
         let looks = subject.isASCII ? (subject.isLower || live.pointee.foldedCount == 0 ? 1 : 2) : Form.count
         for look in 0..<looks {
-            let (text, faces) = looks == 1 ? (subject.given, [.given, .lower]) : subject.face(look)
-            forEachStart(live, of: text, faces, hash, body)
-            forEachEnd(live, of: text, faces, hash, body)
-            if live.pointee.windows.count > 0 { live.pointee.windows.forEachTag(of: text, faces, hash, body) }
+            let (text, forms) = looks == 1 ? (subject.given, [.given, .lower]) : subject.form(look)
+            forEachStart(live, of: text, forms, hash, body)
+            forEachEnd(live, of: text, forms, hash, body)
+            if live.pointee.windows.count > 0 { live.pointee.windows.forEachTag(of: text, forms, hash, body) }
         }
     }
 
     /// The starts in use, shortest first, and the whole: one walk over the words of the text.
     @inline(__always)
     private static func forEachStart(
-        _ live: UnsafePointer<KeyPresence>, of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void
+        _ live: UnsafePointer<KeyPresence>, of text: TextView, _ forms: CaseForms, _ hash: KeyHash,
+        _ body: (UInt32) -> Void
     ) {
         var (state, walked) = (hash.seed, 0)
-        live.pointee.starts.forEachLive(in: text, .start, faces) { length, isFolded in
+        live.pointee.starts.forEachLive(in: text, .start, forms) { length, isFolded in
             while walked &+ 8 <= length {
                 state = hash.next(state, KeyHash.word(text.bytes + walked))
                 walked &+= 8
@@ -65,8 +66,8 @@ struct KeyPresence: ~Copyable {
             let rest = KeyHash.first(length &- walked, of: KeyHash.word(text.bytes + walked))
             body(hash.tag(state, rest, .start, isFolded, length))
         }
-        let isGiven = live.pointee.wholes.given > 0 && faces.contains(.given)
-        let isLower = live.pointee.wholes.lower > 0 && faces.contains(.lower)
+        let isGiven = live.pointee.wholes.given > 0 && forms.contains(.given)
+        let isLower = live.pointee.wholes.lower > 0 && forms.contains(.lower)
         guard isGiven || isLower else { return }
         while walked &+ 8 <= text.count {
             state = hash.next(state, KeyHash.word(text.bytes + walked))
@@ -79,10 +80,11 @@ struct KeyPresence: ~Copyable {
 
     @inline(__always)
     private static func forEachEnd(
-        _ live: UnsafePointer<KeyPresence>, of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void
+        _ live: UnsafePointer<KeyPresence>, of text: TextView, _ forms: CaseForms, _ hash: KeyHash,
+        _ body: (UInt32) -> Void
     ) {
         var (state, walked) = (hash.seed, 0)
-        live.pointee.ends.forEachLive(in: text, .end, faces) { length, isFolded in
+        live.pointee.ends.forEachLive(in: text, .end, forms) { length, isFolded in
             while walked &+ 8 <= length {
                 walked &+= 8
                 state = hash.next(state, KeyHash.word(text.bytes + (text.count &- walked)))
@@ -106,21 +108,21 @@ struct KeyPresence: ~Copyable {
 }
 
 /// How a text is looked at: as given, in lower case, or as both at once where they are the same.
-struct Faces: OptionSet {
+struct CaseForms: OptionSet {
     let rawValue: UInt16
 
-    static let given = Faces(rawValue: 1)
-    static let lower = Faces(rawValue: 2)
+    static let given = CaseForms(rawValue: 1)
+    static let lower = CaseForms(rawValue: 2)
 }
 
 extension AccessKey {
-    var face: Faces { isFolded ? .lower : .given }
+    var form: CaseForms { isFolded ? .lower : .given }
 }
 
 extension PreparedSubject {
-    /// The text of a look, and the face that it shows.
+    /// The text of a look, and the form that it shows.
     @inline(__always)
-    func face(_ look: Int) -> (TextView, Faces) {
+    func form(_ look: Int) -> (TextView, CaseForms) {
         guard !isASCII, let form = Form(rawValue: look) else { return look == 0 ? (given, .given) : (lower, .lower) }
         return (view(form), form.isCaseFolded ? .lower : .given)
     }

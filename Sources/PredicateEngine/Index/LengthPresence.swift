@@ -9,8 +9,8 @@
 struct LengthPresence: ~Copyable {
     struct Length: BitwiseCopyable {
         var length: UInt16
-        /// In which face of the subject it is looked for.
-        var face: UInt16
+        /// In which form of the subject it is looked for.
+        var form: UInt16
         var count: UInt32
     }
 
@@ -19,7 +19,7 @@ struct LengthPresence: ~Copyable {
 
     /// By ascending length; of one length, the one looked for in the text as given comes first.
     private var lengths = Slab<Length>()
-    /// For each block of lengths, 256 words; then two that say which of the lengths belong to which face.
+    /// For each block of lengths, 256 words; then two that say which of the lengths belong to which form.
     private var marks = Slab<UInt64>()
     private static var blockWords: Int { bytes + 2 }
 
@@ -32,7 +32,7 @@ struct LengthPresence: ~Copyable {
     mutating func add(_ key: AccessKey) {
         let place = place(of: key)
         if place == lengths.count || !isOf(key, at: place) {
-            let fresh = Length(length: UInt16(key.length), face: key.face.rawValue, count: 0)
+            let fresh = Length(length: UInt16(key.length), form: key.form.rawValue, count: 0)
             lengths.append(fresh)
             for later in stride(from: lengths.count - 1, to: place, by: -1) { lengths[later] = lengths[later - 1] }
             lengths[place] = fresh
@@ -41,7 +41,7 @@ struct LengthPresence: ~Copyable {
         lengths.base[place].count += 1
         let block = marks.base + place / Self.blockSize * Self.blockWords
         block[key.mark & 0xFF] |= Self.bit(place)
-        block[Self.word(of: key.face)] |= Self.bit(place)
+        block[Self.word(of: key.form)] |= Self.bit(place)
     }
 
     /// Removes a key. Its mark stays until it was the last of its length.
@@ -55,19 +55,19 @@ struct LengthPresence: ~Copyable {
     }
 
     private func place(of key: AccessKey) -> Int {
-        let wanted = (UInt16(key.length), key.face.rawValue)
+        let wanted = (UInt16(key.length), key.form.rawValue)
         var place = 0
-        while place < lengths.count, (lengths[place].length, lengths[place].face) < wanted { place += 1 }
+        while place < lengths.count, (lengths[place].length, lengths[place].form) < wanted { place += 1 }
         return place
     }
 
     private func isOf(_ key: AccessKey, at place: Int) -> Bool {
-        lengths[place].length == key.length && lengths[place].face == key.face.rawValue
+        lengths[place].length == key.length && lengths[place].form == key.form.rawValue
     }
 
     private static func bit(_ place: Int) -> UInt64 { 1 << UInt64(place % blockSize) }
 
-    private static func word(of face: Faces) -> Int { face == .given ? bytes : bytes + 1 }
+    private static func word(of form: CaseForms) -> Int { form == .given ? bytes : bytes + 1 }
 
     /// Opens a gap in the marks for a new length.
     private mutating func insertMarks(at place: Int) {
@@ -109,7 +109,7 @@ struct LengthPresence: ~Copyable {
     /// Shows the lengths that the text may have, shortest first, and whether each is of a text in lower case.
     @inline(__always)
     func forEachLive(
-        in text: TextView, _ edge: Edge, _ faces: Faces, _ body: (_ length: Int, _ isFolded: Bool) -> Void
+        in text: TextView, _ edge: Edge, _ forms: CaseForms, _ body: (_ length: Int, _ isFolded: Bool) -> Void
     ) {
         var (length, marks) = (UnsafePointer(lengths.base), UnsafePointer(marks.base))
         let end = length + lengths.count
@@ -123,12 +123,12 @@ struct LengthPresence: ~Copyable {
                 bit = bit &<< 1
                 next += 1
             }
-            let given = faces.contains(.given) ? marks[Self.bytes] : 0
-            live &= given | (faces.contains(.lower) ? marks[Self.bytes &+ 1] : 0)
+            let given = forms.contains(.given) ? marks[Self.bytes] : 0
+            live &= given | (forms.contains(.lower) ? marks[Self.bytes &+ 1] : 0)
             while live != 0 {
                 let found = length[live.trailingZeroBitCount]
                 live &= live &- 1
-                body(Int(found.length), found.face == Faces.lower.rawValue)
+                body(Int(found.length), found.form == CaseForms.lower.rawValue)
             }
             guard next == blockEnd else { return }
             length = blockEnd

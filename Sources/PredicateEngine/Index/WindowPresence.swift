@@ -1,6 +1,6 @@
-/// The windows in use, by their face and their size, and by their first and their last two bytes.
+/// The windows in use, by their form and their size, and by their first and their last two bytes.
 ///
-///     kind      a face and a size: bits 0…5 in the subject as given, 8, 6, 4, 3, 2, 1 bytes; bits 6…11 in its lower case
+///     kind      a form and a size: bits 0…5 in the subject as given, 8, 6, 4, 3, 2, 1 bytes; bits 6…11 in its lower case
 ///     heads     65,536 words, one for each pair of bytes: the kinds of the windows that begin so
 ///     tails     8,192 words, one for each last byte and the upper five bits of the one before: the kinds that end so
 ///
@@ -76,8 +76,8 @@ struct WindowPresence: ~Copyable {
     /// kind; the remaining offsets are visited. No processor can predict these offsets, and a wrong prediction costs as
     /// much as ten offsets.
     @inline(__always)
-    func forEachTag(of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void) {
-        let wanted = kinds & ((faces.contains(.given) ? 0x3F : 0) | (faces.contains(.lower) ? 0xFC0 : 0))
+    func forEachTag(of text: TextView, _ forms: CaseForms, _ hash: KeyHash, _ body: (UInt32) -> Void) {
+        let wanted = kinds & ((forms.contains(.given) ? 0x3F : 0) | (forms.contains(.lower) ? 0xFC0 : 0))
         var start = 0
         while start < text.count {
             let heads = UnsafePointer(heads.base)

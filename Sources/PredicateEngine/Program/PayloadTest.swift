@@ -162,7 +162,7 @@ private struct LikePattern {
             return glob.matches(text)
         }
         return text.withView { view in
-            LikeStretches(elements: elements.makeIterator()).match(view, from: 0, isFixed: true, &work)
+            BitParallelLike(elements: elements.makeIterator()).match(view, from: 0, isFixed: true, &work)
         }
     }
 }

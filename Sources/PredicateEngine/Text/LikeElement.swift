@@ -1,4 +1,4 @@
-/// An element of a pattern, as `LikeStretches` reads it.
+/// An element of a pattern, as `BitParallelLike` reads it.
 enum LikeElement: Equatable {
     case byte(UInt8)
     case one

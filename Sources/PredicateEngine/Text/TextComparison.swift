@@ -103,6 +103,6 @@ package struct TextComparison: Sendable {
 
     private static func matches(_ text: TextView, _ elements: [LikeElement]) -> Bool {
         var work = 0
-        return LikeStretches(elements: elements.makeIterator()).match(text, from: 0, isFixed: true, &work)
+        return BitParallelLike(elements: elements.makeIterator()).match(text, from: 0, isFixed: true, &work)
     }
 }

@@ -5,7 +5,7 @@
 ///     * a?b            tried anew at each offset; if that takes too long, at all offsets at once
 ///
 /// The work of repeated tries is counted, for `?` too. When it is more than the distance covered has paid for, the rest
-/// is matched by `LikeStretches`. So a pattern takes at most 40 steps for each byte of the text, 256 for each literal,
+/// is matched by `BitParallelLike`. So a pattern takes at most 40 steps for each byte of the text, 256 for each literal,
 /// and 24,576.
 extension TextView {
     /// Whether the repeated tries, from the offset that the last star has reached, have cost so much that they are
@@ -67,7 +67,7 @@ extension TextView {
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
             work += 1
             if Self.isTooMuch(work - before, at: last.offset) {
-                return LikeStretches(elements: CanonicalLikeElements(pieces, from: last.piece, to: length))
+                return BitParallelLike(elements: CanonicalLikeElements(pieces, from: last.piece, to: length))
                     .match(self, from: last.offset, &work)
             }
             offset = unitEnd(after: last.offset)
@@ -122,7 +122,7 @@ extension TextView {
             guard starPiece >= 0 else { return false }
             work &+= 1
             if Self.isTooMuch(work &- before, at: starOffset) {
-                return LikeStretches(elements: CanonicalLikeElements(pieces, from: starPiece, to: length))
+                return BitParallelLike(elements: CanonicalLikeElements(pieces, from: starPiece, to: length))
                     .match(self, from: starOffset, &work)
             }
             starOffset &+= 1
@@ -244,7 +244,7 @@ extension TextView {
             work += 1
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
             if Self.isTooMuch(work - before, at: last.offset) {
-                return LikeStretches(elements: WrittenLikeElements(pattern, from: last.place))
+                return BitParallelLike(elements: WrittenLikeElements(pattern, from: last.place))
                     .match(self, from: last.offset, &work)
             }
             offset = unitEnd(after: last.offset)

@@ -2,7 +2,7 @@ package import RouterPlugin
 
 /// One change of the data in a store.
 ///
-/// A new kind of change is added here with its keys, in `Engine.apply`, in the stores (`ChangeWriter`, `StoreModel`), and
+/// A new kind of change is added here with its keys, in `Engine.apply`, in the stores (`ChangeWriter`, `ModelRows`), and
 /// nowhere else.
 package enum StoreChange: Hashable, Sendable {
     case putApplication(Application)

@@ -2,12 +2,12 @@ package import Router
 package import RouterPlugin
 import Synchronization
 
-/// A store in memory that obeys the laws of `StoreModel` and fails on demand: the simulator's disk.
+/// A store in memory that obeys the laws of `ModelRows` and fails on demand: the simulator's disk.
 ///
 /// Only committed changes survive; `snapshot` is the disk as a process finds it after a crash.
 package final class ModelStore: Store {
     private struct State: Sendable {
-        var model = StoreModel()
+        var model = ModelRows()
         var commits = 0
         var commitFaults: [Int: StoreError] = [:]
         var readFault: StoreError?
@@ -20,7 +20,7 @@ package final class ModelStore: Store {
         state = Mutex(State())
     }
 
-    private init(_ model: StoreModel) {
+    private init(_ model: ModelRows) {
         state = Mutex(State(model: model))
     }
 
@@ -138,7 +138,7 @@ package final class ModelStore: Store {
         try reading { model in model.census }
     }
 
-    private func reading<Value: Sendable>(_ body: (StoreModel) -> Value) throws(StoreError) -> Value {
+    private func reading<Value: Sendable>(_ body: (ModelRows) -> Value) throws(StoreError) -> Value {
         try with { state throws(StoreError) in
             if let fault = state.readFault { throw fault }
             return body(state.model)
@@ -163,7 +163,7 @@ extension StoredNotification {
 }
 
 extension UnsettledNotification {
-    fileprivate init(_ entry: StoreModel.Entry) {
+    fileprivate init(_ entry: ModelRows.Entry) {
         let stored = entry.stored
         self.init(
             stored.header, decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil,

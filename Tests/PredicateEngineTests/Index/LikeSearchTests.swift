@@ -18,7 +18,7 @@ import Testing
     ]
 
     private static func matches(
-        _ stretches: LikeStretches<some IteratorProtocol<LikeElement>>, _ text: FoldedText
+        _ stretches: BitParallelLike<some IteratorProtocol<LikeElement>>, _ text: FoldedText
     ) -> (Bool, work: Int) {
         let margin = [UInt8](repeating: 0, count: 8)
         return (text.bytes + margin).withUnsafeBufferPointer { bytes in
@@ -44,7 +44,7 @@ import Testing
             let (glob, folded) = (
                 Glob(Array(pattern.utf8), form: form), Folding.fold(Array(text.utf8), into: form)
             )
-            let (found, work) = Self.matches(LikeStretches(elements: glob.elements.makeIterator()), folded)
+            let (found, work) = Self.matches(BitParallelLike(elements: glob.elements.makeIterator()), folded)
             #expect(
                 found == glob.matches(folded), "\(pattern.debugDescription) over \(text.debugDescription), \(form)")
             #expect(work <= 17 * folded.bytes.count + 21 * (pattern.utf8.count + 1))

@@ -289,7 +289,7 @@ struct EdgeDecisionTests {
 }
 
 extension ConnectionBook {
-    fileprivate mutating func open(from address: IPAddress?) -> Standing {
+    fileprivate mutating func open(from address: IPAddress?) -> Admission {
         var relieved: IPAddress??
         return open(from: address, relieving: &relieved)
     }

@@ -3,7 +3,7 @@ import RouterPlugin
 
 /// Work of the edge beside the engine: comparing passcodes, checking signatures. It takes time, and is lost with the
 /// process.
-struct EdgeWork {
+struct PendingVerification {
     enum Kind {
         /// Compares a typed passcode; if it is right, the chosen one replaces it.
         case compare(PasscodeLock.Trial, typed: String, choosing: String?)

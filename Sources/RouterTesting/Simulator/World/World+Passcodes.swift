@@ -164,10 +164,10 @@ extension World {
         }
     }
 
-    private mutating func work(_ kind: EdgeWork.Kind, for speaker: PasscodeRequest.Speaker) {
+    private mutating func work(_ kind: PendingVerification.Kind, for speaker: PasscodeRequest.Speaker) {
         let time = happens(50) ? RouterLimits.passcodeTrialMilliseconds + 5000 : 500
         let end = now.advanced(byMilliseconds: Int64.random(in: 0...time, using: &generator))
-        edge.append(EdgeWork(kind: kind, speaker: speaker, endsAt: end))
+        edge.append(PendingVerification(kind: kind, speaker: speaker, endsAt: end))
     }
 
     /// Reports the finished work of the edge to the engine.

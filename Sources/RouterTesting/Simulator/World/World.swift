@@ -34,7 +34,7 @@ package struct World {
     /// The typed passcodes of requested tries.
     var typed: [Int: TypedPasscode] = [:]
     /// Comparisons and checks in progress.
-    var edge: [EdgeWork] = []
+    var edge: [PendingVerification] = []
     /// The passcode of each hash.
     var minted: [PasscodeHash: String] = [:]
     /// The connections of receivers that connect out.

@@ -1,6 +1,6 @@
 package import Router
 
-/// Counts connections by address, and decides the standing of each new one.
+/// Counts connections by address, and decides the admission of each new one.
 ///
 /// When all connections are taken, a new one of an address that has fewer is served all the same, and the address that has
 /// the most gives one of its idle connections up for it: no address keeps the others out.
@@ -9,7 +9,7 @@ package import Router
 /// the daemon is full.
 package struct ConnectionBook: Equatable, Sendable {
     /// The rights of a connection.
-    package enum Standing: Hashable, Sendable {
+    package enum Admission: Hashable, Sendable {
         case served
         /// Beyond the limit of its address: health checks only.
         case tooManyOfAddress
@@ -56,20 +56,20 @@ package struct ConnectionBook: Equatable, Sendable {
         return .some(most.key)
     }
 
-    /// Opens a connection. Each but those of the standing `turnedAway` has to be closed in the end.
+    /// Opens a connection. Each but those of the admission `turnedAway` has to be closed in the end.
     ///
     /// - Parameter relieved: Set to the address that has to give up an idle connection for this one.
-    package mutating func open(from address: IPAddress?, relieving relieved: inout IPAddress??) -> Standing {
+    package mutating func open(from address: IPAddress?, relieving relieved: inout IPAddress??) -> Admission {
         var count = byAddress[address] ?? Count()
         let isFull = total.served >= connections
         relieved = isFull && count.served < perAddress ? addressToRelieve(for: address) : nil
-        let standing: Standing =
+        let admission: Admission =
             if count.served >= perAddress {
                 isFull ? .tooMany : .tooManyOfAddress
             } else {
                 isFull && relieved == nil ? .tooMany : .served
             }
-        if standing == .served {
+        if admission == .served {
             count.served += 1
             total.served += 1
         } else {
@@ -80,12 +80,12 @@ package struct ConnectionBook: Equatable, Sendable {
             total.others += 1
         }
         byAddress[address] = count
-        return standing
+        return admission
     }
 
-    package mutating func close(from address: IPAddress?, _ standing: Standing) {
-        guard standing != .turnedAway, var count = byAddress[address] else { return }
-        if standing == .served {
+    package mutating func close(from address: IPAddress?, _ admission: Admission) {
+        guard admission != .turnedAway, var count = byAddress[address] else { return }
+        if admission == .served {
             count.served -= 1
             total.served -= 1
         } else {

@@ -32,7 +32,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
     let edge: Edge
     let address: IPAddress?
-    let standing: ConnectionBook.Standing
+    let admission: ConnectionBook.Admission
     let meter: WireMeter
     var clock: RequestClock
     var exchange: Exchange?
@@ -46,19 +46,20 @@ final class ConnectionGuard: ChannelDuplexHandler {
     /// Whether the socket is being read. If it is not, the handlers behind the guard have more than they can process.
     private var isReading = false
 
-    init(edge: Edge, address: IPAddress?, _ standing: ConnectionBook.Standing, meter: WireMeter, at now: NIODeadline) {
+    init(edge: Edge, address: IPAddress?, _ admission: ConnectionBook.Admission, meter: WireMeter, at now: NIODeadline)
+    {
         self.edge = edge
         self.address = address
-        self.standing = standing
+        self.admission = admission
         self.meter = meter
         let times = edge.settings.times
-        clock = RequestClock(times: standing == .served ? times : times.ofOneTooMany, at: now)
+        clock = RequestClock(times: admission == .served ? times : times.ofOneTooMany, at: now)
     }
 
     func channelActive(context: ChannelHandlerContext) {
         watch(context)
         context.fireChannelActive()
-        if standing == .turnedAway { context.close(promise: nil) }
+        if admission == .turnedAway { context.close(promise: nil) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -91,8 +92,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
         let now = context.eventLoop.now
         clock.headArrived(at: now)
         exchange = Exchange(
-            head, from: .address(address), keepsAlive: standing == .served && head.keepsAlive, wireCount: meter.count)
-        if let problem = edge.refusal(of: head, from: address, standing, at: now) ?? refusalOfBody(head) {
+            head, from: .address(address), keepsAlive: admission == .served && head.keepsAlive, wireCount: meter.count)
+        if let problem = edge.refusal(of: head, from: address, admission, at: now) ?? refusalOfBody(head) {
             // The handlers behind the guard do not know of the request, so they need no error when it ends.
             exchange?.isPassedOn = false
             return refuse(problem, context)

@@ -33,29 +33,29 @@ package final class Edge: Sendable {
                     tooMany: settings.connectionsTurnedAway)))
     }
 
-    /// Decides the standing of a new connection. If it takes the place of another address's, some connections of that one are
+    /// Decides the admission of a new connection. If it takes the place of another address's, some connections of that one are
     /// asked to close, and the first that is idle does.
-    func open(_ channel: any Channel, from address: IPAddress?) -> ConnectionBook.Standing {
-        let (standing, asked) = state.withLock { state in
+    func open(_ channel: any Channel, from address: IPAddress?) -> ConnectionBook.Admission {
+        let (admission, asked) = state.withLock { state in
             var relieved: IPAddress??
-            let standing = state.book.open(from: address, relieving: &relieved)
-            guard standing == .served else { return (standing, [any Channel]()) }
+            let admission = state.book.open(from: address, relieving: &relieved)
+            guard admission == .served else { return (admission, [any Channel]()) }
             var asked: [any Channel] = []
             if let relieved, let channels = state.channels[relieved] {
                 // Others than the last time: those may be busy for long.
                 asked = Array(channels.values.shuffled().prefix(DaemonLimits.connectionsAskedToClose))
             }
             state.channels[address, default: [:]][ObjectIdentifier(channel)] = channel
-            return (standing, asked)
+            return (admission, asked)
         }
         let request = CloseRequest()
         for channel in asked { channel.pipeline.fireUserInboundEventTriggered(request) }
-        return standing
+        return admission
     }
 
-    func close(_ channel: any Channel, from address: IPAddress?, _ standing: ConnectionBook.Standing) {
+    func close(_ channel: any Channel, from address: IPAddress?, _ admission: ConnectionBook.Admission) {
         state.withLock { state in
-            state.book.close(from: address, standing)
+            state.book.close(from: address, admission)
             state.channels[address]?[ObjectIdentifier(channel)] = nil
             if state.channels[address]?.isEmpty == true { state.channels[address] = nil }
         }
@@ -71,11 +71,11 @@ package final class Edge: Sendable {
 
     /// The reason to refuse a request before its body has arrived; nil if it is accepted.
     func refusal(
-        of head: HTTPRequestHead, from address: IPAddress?, _ standing: ConnectionBook.Standing, at now: NIODeadline
+        of head: HTTPRequestHead, from address: IPAddress?, _ admission: ConnectionBook.Admission, at now: NIODeadline
     ) -> Problem? {
         if let fault = head.fault { return fault }
         if head.isHealthCheck { return nil }
-        guard var refusal = refusal(from: address, standing, at: now) else { return nil }
+        guard var refusal = refusal(from: address, admission, at: now) else { return nil }
         // Senders such as Alertmanager give up at 429 and retry after 503.
         if refusal.status == .tooManyRequests, head.uri.hasPrefix("/v1/sources/") {
             refusal.status = .serviceUnavailable
@@ -84,9 +84,9 @@ package final class Edge: Sendable {
     }
 
     private func refusal(
-        from address: IPAddress?, _ standing: ConnectionBook.Standing, at now: NIODeadline
+        from address: IPAddress?, _ admission: ConnectionBook.Admission, at now: NIODeadline
     ) -> Problem? {
-        switch standing {
+        switch admission {
         case .served: break
         case .tooManyOfAddress: return .tooManyConnections
         case .tooMany, .turnedAway: return .noMoreConnections

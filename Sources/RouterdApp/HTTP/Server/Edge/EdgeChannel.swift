@@ -23,18 +23,18 @@ package struct EdgeChannel: ServerChildChannel {
 
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
         let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.holder }
-        let standing = edge.open(channel, from: address)
+        let admission = edge.open(channel, from: address)
         // By default the kernel would buffer megabytes for a client, and report it ready for more when a third of them
         // has been read: a slow reader would look like a client that reads nothing.
         let sendBuffer = SocketOptionValue(DaemonLimits.sendBufferBytes)
         try? channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: sendBuffer)
-        channel.closeFuture.whenComplete { [edge] _ in edge.close(channel, from: address, standing) }
+        channel.closeFuture.whenComplete { [edge] _ in edge.close(channel, from: address, admission) }
         return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             let meter = WireMeter()
             let connectionGuard = ConnectionGuard(
-                edge: edge, address: address, standing, meter: meter, at: channel.eventLoop.now)
+                edge: edge, address: address, admission, meter: meter, at: channel.eventLoop.now)
             try pipeline.addHandler(meter, position: .first)
             try pipeline.addHandler(connectionGuard, position: .after(decoder))
             try pipeline.addHandler(HTTPServerPipelineHandler(), position: .after(decoder))

@@ -1,7 +1,7 @@
 import Router
 import RouterPlugin
 
-extension StoreModel {
+extension ModelRows {
     /// The number of a notification among the deliveries of the session.
     func number(of sequence: NotificationSequence, in session: SessionKey) -> Int64? {
         numberings[session]?.deliveries.lastIndex(of: sequence).map { Int64($0) + 1 }

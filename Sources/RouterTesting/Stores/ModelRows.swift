@@ -21,7 +21,7 @@ import RouterPlugin
 ///
 /// `apply` throws `conflict` if a change breaks a law, and may then have applied the changes before it; `undo` reverts
 /// all changes since `begin`.
-struct StoreModel: Sendable {
+struct ModelRows: Sendable {
     private(set) var applications: [ApplicationID: Application] = [:]
     private(set) var deleting: Set<ApplicationID> = []
     private(set) var sources: [SourceID: SourceDefinition] = [:]
@@ -447,7 +447,7 @@ struct StoreModel: Sendable {
     }
 }
 
-extension StoreModel {
+extension ModelRows {
     /// The latest of the last acceptance, the last settlement and the last kept answer.
     var newestTime: Timestamp? {
         let accepted = notifications.keys.max().flatMap { notifications[$0] }?.stored.receivedAt
@@ -457,13 +457,13 @@ extension StoreModel {
     }
 }
 
-extension StoreModel.Entry {
+extension ModelRows.Entry {
     fileprivate init(accepted new: NewNotification) {
         stored = StoredNotification(
             new.header, source: new.source, replayOf: new.replayOf, decision: new.decision, state: .waiting,
             payload: new.payload)
         heldUntil = nil
-        first = StoreModel.FirstAnswer(decision: new.decision, state: new.placement.state)
+        first = ModelRows.FirstAnswer(decision: new.decision, state: new.placement.state)
     }
 
     fileprivate mutating func place(_ placement: Placement, settledAt: Timestamp?) {

@@ -10,7 +10,7 @@
 /// The setup takes time, so this is for patterns for which trying every place has proved slow. The elements are read
 /// where they lie, and a stretch takes the heap only if its table has more than 1 KiB: (different bytes + 5) ×
 /// (elements / 64 + 1) words of 8 bytes.
-struct LikeStretches<Elements: IteratorProtocol<LikeElement>> {
+struct BitParallelLike<Elements: IteratorProtocol<LikeElement>> {
     /// From behind a star on, or all of a pattern: then the first stretch stands before its first star.
     let elements: Elements
 

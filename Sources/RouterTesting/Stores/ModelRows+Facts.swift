@@ -1,7 +1,7 @@
 import Router
 import RouterPlugin
 
-extension StoreModel {
+extension ModelRows {
     /// The answer to a lookup.
     func answer(to lookup: Lookup) -> Facts.Answer {
         switch lookup {

@@ -5,19 +5,19 @@ import Testing
 @testable import DeliveryCurl
 
 @Suite("Names that wait to be looked up")
-struct LookUpQueueTests {
+struct NameHistoryTests {
     /// An application that differs from all others with another number.
     private func application(_ number: Int) -> ApplicationID { ApplicationID(unchecked: "app\(number)") }
 
     /// Takes all that may start.
-    private func start(_ queue: inout LookUpQueue) -> [String] {
+    private func start(_ queue: inout NameHistory) -> [String] {
         var names: [String] = []
         while let name = queue.next(at: 0) { names.append(name) }
         return names
     }
 
     /// Looks names up that have addresses, so that they are known.
-    private func find(_ names: [String], _ queue: inout LookUpQueue) {
+    private func find(_ names: [String], _ queue: inout NameHistory) {
         for name in names {
             queue.ask(name, for: 0, of: nil)
             #expect(queue.next(at: 0) == name)
@@ -26,12 +26,12 @@ struct LookUpQueueTests {
     }
 
     /// Each for an application of its own.
-    private func ask(_ names: [String], _ queue: inout LookUpQueue) {
+    private func ask(_ names: [String], _ queue: inout NameHistory) {
         for (number, name) in names.enumerated() { queue.ask(name, for: number, of: application(number)) }
     }
 
     @Test func noMoreLookUpsThanThreads() {
-        var queue = LookUpQueue(threads: 3)
+        var queue = NameHistory(threads: 3)
         ask((0..<9).map { "n\($0)" }, &queue)
         #expect(start(&queue) == ["n0", "n1", "n2"])
         // No slot waits for the name any more, and its thread is still there.
@@ -43,7 +43,7 @@ struct LookUpQueueTests {
     }
 
     @Test func theLastNamesOfTheLargestApplicationAreTurnedAway() {
-        var queue = LookUpQueue(threads: 2)
+        var queue = NameHistory(threads: 2)
         find(["known"], &queue)
         queue.ask("hung", for: 0, of: application(0))
         #expect(start(&queue) == ["hung"] && queue.waiting == 0)
@@ -64,7 +64,7 @@ struct LookUpQueueTests {
     }
 
     @Test func aNameIsLookedUpOnceAtATime() {
-        var queue = LookUpQueue(threads: 3)
+        var queue = NameHistory(threads: 3)
         for slot in 0..<3 { queue.ask("one", for: slot, of: application(slot)) }
         #expect(start(&queue) == ["one"])
         queue.ask("one", for: 3, of: application(3))
@@ -77,7 +77,7 @@ struct LookUpQueueTests {
     }
 
     @Test func aNameWithoutWaitingSlotsIsNotBegun() {
-        var queue = LookUpQueue(threads: 1)
+        var queue = NameHistory(threads: 1)
         find(["c"], &queue)
         ask(["a", "b", "b", "c", "d"], &queue)
         #expect(start(&queue) == ["c"])
@@ -95,7 +95,7 @@ struct LookUpQueueTests {
     }
 
     @Test func applicationsTakeTurns() {
-        var queue = LookUpQueue(threads: 1)
+        var queue = NameHistory(threads: 1)
         for number in 0..<4 { queue.ask("many\(number)", for: number, of: application(0)) }
         queue.ask("one", for: 4, of: application(1))
         queue.ask("none", for: 5, of: nil)
@@ -108,7 +108,7 @@ struct LookUpQueueTests {
     }
 
     @Test func anApplicationWithManyNamesLeavesAsManyThreadsToOthers() {
-        var queue = LookUpQueue(threads: 64)
+        var queue = NameHistory(threads: 64)
         func hang(_ count: Int, of number: Int) -> Int {
             for name in 0..<count { queue.ask("\(number)-\(name)", for: 1000 * number + name, of: application(number)) }
             return start(&queue).count
@@ -127,7 +127,7 @@ struct LookUpQueueTests {
     }
 
     @Test func aSharedNameIsLookedUpInTheFirstTurnOfAnyOfItsApplications() {
-        var queue = LookUpQueue(threads: 4)
+        var queue = NameHistory(threads: 4)
         for number in 0..<6 { queue.ask("many\(number)", for: number, of: application(0)) }
         queue.ask("shared", for: 6, of: application(0))
         #expect(start(&queue) == ["many0", "many1"])
@@ -148,7 +148,7 @@ struct LookUpQueueTests {
     }
 
     @Test func aLateLookUpLeavesItsPlaceToOthers() {
-        var queue = LookUpQueue(threads: 8, more: 8)
+        var queue = NameHistory(threads: 8, more: 8)
         let late = CurlLimits.promptLookUp
         for slot in 0..<9 { queue.ask("hung\(slot)", for: slot, of: application(0)) }
         // Six are for names that were not found before, half of them for one application.
@@ -178,7 +178,7 @@ struct LookUpQueueTests {
 
     /// All names of an application that were found may fall silent at the same time.
     @Test func foundNamesHaveMoreThreads() {
-        var queue = LookUpQueue(threads: 8, more: 24)
+        var queue = NameHistory(threads: 8, more: 24)
         let (fallen, well) = ((0..<12).map { "fallen\($0)" }, ["well0", "well1"])
         find(fallen + well, &queue)
         for slot in 0..<30 { queue.ask("stranger\(slot)", for: slot, of: application(0)) }
@@ -202,7 +202,7 @@ struct LookUpQueueTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
     func countsAreExact(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        var queue = LookUpQueue(threads: 6, more: 10)
+        var queue = NameHistory(threads: 6, more: 10)
         var (askers, begun): ([String: Set<Int>], [String: UInt64]) = ([:], [:])
         var now: UInt64 = 0
         for slot in 0..<3_000 {
@@ -239,7 +239,7 @@ struct LookUpQueueTests {
     }
 
     @Test func aShortageLeavesTheNameAsItWas() {
-        var queue = LookUpQueue(threads: 4)
+        var queue = NameHistory(threads: 4)
         find(["good"], &queue)
         queue.ask("good", for: 0, of: nil)
         #expect(start(&queue) == ["good"])
@@ -251,7 +251,7 @@ struct LookUpQueueTests {
     }
 
     @Test func unknownNamesLeaveThreadsToFoundOnes() {
-        var queue = LookUpQueue(threads: 8)
+        var queue = NameHistory(threads: 8)
         find(["good0", "good1", "good2"], &queue)
         ask((0..<20).map { "hung\($0)" }, &queue)
         #expect(start(&queue).count == 6, "A quarter of the threads is kept.")
@@ -270,7 +270,7 @@ struct LookUpQueueTests {
     }
 
     @Test func slowNamesLeaveThreadsToOthers() {
-        var queue = LookUpQueue(threads: 8)
+        var queue = NameHistory(threads: 8)
         let slow = (0..<8).map { "slow\($0)" }
         find(slow, &queue)
         ask(slow, &queue)
@@ -292,7 +292,7 @@ struct LookUpQueueTests {
     }
 
     @Test func theOldestNamesAreForgotten() {
-        var queue = LookUpQueue(threads: 4)
+        var queue = NameHistory(threads: 4)
         find((0...CurlLimits.foundNames).map { "n\($0)" }, &queue)
         ask((0..<5).map { "hung\($0)" }, &queue)
         #expect(start(&queue) == ["hung0", "hung1", "hung2"])

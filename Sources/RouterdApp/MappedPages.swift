@@ -7,7 +7,7 @@ import Glibc
 /// the sixteen pages around each page that is touched, so that nine tenths of an idle daemon's resident memory are
 /// pages of programs. Giving them back costs no I/O: they stay in the page cache, and a page that is needed again is
 /// mapped again when it is touched.
-enum StartMemory {
+enum MappedPages {
     /// Gives unmodified pages of mapped files back to the kernel.
     static func giveBack() {
         // Reads to the end: files in /proc report no size, and a reader that goes by the size gets only the beginning.

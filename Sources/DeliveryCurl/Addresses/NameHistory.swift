@@ -21,7 +21,7 @@ import RouterPlugin
 /// Invariants: a name is looked up once at a time; of the look-ups under way and not late, at most three quarters of
 /// the threads are of unknown or slow names, and at most a quarter of slow ones; all together are no more than there
 /// are threads.
-struct LookUpQueue {
+struct NameHistory {
     private enum Standing: Int, CaseIterable {
         /// Had addresses, in time, when it was looked up last.
         case found
