@@ -808,7 +808,7 @@ def inspect(browser: "Browser", api: API, routerd: Path, pictures: Path) -> None
     command = [routerd.resolve(), "receive", "--listen", "127.0.0.1:0", "--secret", SECRET, "--ui"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as receiver:
         try:
-            address = next(found[1] for line in receiver.stderr if (found := re.search(r"inspect at (http\S+)/inspector/", line)))
+            address = next(found[1] for line in receiver.stderr if (found := re.search(r"inspect at (http\S+)/_inspector/", line)))
             for name, width, height, scheme in APPEARANCES:
                 browser.appear(width, height, scheme)
                 browser.open(f"{address}/")

@@ -33,25 +33,37 @@ package struct ReceiverApp: Sendable {
     private let status: Int
     private let inspector: Inspector?
     private let clock = SteadyClock()
+    private let onRefused: @Sendable (Refused) -> Void
     private let onReceived: @Sendable (Received) -> Void
+
+    /// A request that is no webhook, or that cannot be read.
+    package struct Refused: Sendable {
+        package var method: String
+        package var target: String
+        package var status: Int
+    }
 
     /// - Parameters:
     ///   - keys: Any of them may have signed; without keys, signatures are not checked.
     ///   - status: The status that answers verified webhooks; others get 401.
     ///   - inspector: Shows the webhooks on a page, and answers them in place of `status`.
+    ///   - onRefused: Runs for each request that is answered by an error of the receiver's own.
     package init(
         address: ListenAddress, keys: [WebhookVerificationKey], status: Int = 204, inspector: Inspector? = nil,
+        onRefused: @escaping @Sendable (Refused) -> Void = { _ in },
         onReceived: @escaping @Sendable (Received) -> Void
     ) {
         self.address = address
         self.keys = keys
         self.status = status
         self.inspector = inspector
+        self.onRefused = onRefused
         self.onReceived = onReceived
     }
 
     package func run(logger: Logger, onListening: @escaping @Sendable (Int) async -> Void) async throws {
         let router = Hummingbird.Router(context: RouterdContext.self)
+        router.add(middleware: RefusalReport(onRefused: onRefused))
         router.post("**") { request, _ in try await receive(request) }
         router.post("/") { request, _ in try await receive(request) }
         inspector?.add(to: router)
@@ -86,6 +98,25 @@ package struct ReceiverApp: Sendable {
             return (try StandardWebhooksVerifier.verify(headers: headers, body: body, keys: keys, now: now).keys, nil)
         } catch {
             return ([], error)
+        }
+    }
+}
+
+/// Reports the requests that the receiver refuses.
+private struct RefusalReport: RouterMiddleware {
+    let onRefused: @Sendable (ReceiverApp.Refused) -> Void
+
+    func handle(
+        _ request: Request, context: RouterdContext,
+        next: @concurrent (Request, RouterdContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as any HTTPResponseError {
+            onRefused(
+                ReceiverApp.Refused(
+                    method: request.method.rawValue, target: request.uri.description, status: error.status.code))
+            throw error
         }
     }
 }

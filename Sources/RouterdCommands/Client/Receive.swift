@@ -12,7 +12,8 @@ struct Receive: AsyncParsableCommand {
             the order in which they are given.
 
             With --ui, http://HOST:PORT/ shows each webhook to browsers of this machine: headers, signature and body. The page \
-            sets the answers to the next webhooks, with a delay or Retry-After, and sends a webhook again.
+            sets the answers to the next webhooks, with a delay or Retry-After, and sends a webhook again. The path /_inspector/ \
+            is that of the page; a POST to any other path is a webhook. Other requests are refused, and a line says so.
 
             EXAMPLES
               routerd receive --listen 127.0.0.1:9000
@@ -41,13 +42,16 @@ struct Receive: AsyncParsableCommand {
         let asJSON = json
         let versions = keys.map(\.version)
         let inspector = ui ? try Inspector(keys: keys, usual: WebhookAnswer(status: status)) : nil
-        let receiver = ReceiverApp(address: address, keys: keys, status: status, inspector: inspector) { received in
-            Console.print(asJSON ? received.json(versions) : Array(received.line(versions).utf8))
-        }
+        let receiver = ReceiverApp(
+            address: address, keys: keys, status: status, inspector: inspector,
+            onRefused: { Console.error("refused \($0.status): \($0.method) \($0.target)") },
+            onReceived: { received in
+                Console.print(asJSON ? received.json(versions) : Array(received.line(versions).utf8))
+            })
         do {
             try await receiver.run(logger: logger) { port in
                 Console.error("listening on http://\(address.shown(port: port))")
-                if inspector != nil { Console.error("inspect at http://\(address.shown(port: port))/inspector/") }
+                if inspector != nil { Console.error("inspect at http://\(address.shown(port: port))\(Inspector.path)") }
             }
         } catch {
             guard let failure = ListenFailure(error, at: address) else { throw error }

@@ -34,12 +34,16 @@ package final class Inspector: Sendable {
         return answer
     }
 
+    /// The reserved path of the page and its requests. A POST to any other path is a webhook.
+    package static let path = "/_inspector/"
+
     func add(to router: Hummingbird.Router<RouterdContext>) {
-        router.get("/") { _, _ in Response(status: .temporaryRedirect, headers: [.location: "/inspector/"]) }
-        let pages = router.group("inspector").add(middleware: ProblemMiddleware()).add(middleware: InspectorGuard())
+        router.get("/") { _, _ in Response(status: .temporaryRedirect, headers: [.location: Self.path]) }
+        let pages = router.group(RouterPath(Self.path))
+            .add(middleware: ProblemMiddleware()).add(middleware: InspectorGuard())
         pages.get { request, _ in
             guard request.uri.path.hasSuffix("/") else {
-                return Response(status: .temporaryRedirect, headers: [.location: "/inspector/"])
+                return Response(status: .temporaryRedirect, headers: [.location: Self.path])
             }
             return ConsoleFile.inspectorPage.response
         }
