@@ -67,6 +67,24 @@ struct ClientCommandTests {
         }
     }
 
+    private static let terminal = ["/usr/bin/python3", "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"]
+
+    /// A command without a payload would wait for keys.
+    @Test(arguments: [terminal, []])
+    func aCommandWithoutAPayloadTakesAnEmptyObject(wrapper: [String]) async throws {
+        try await withServedDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("win-1", at: "http://127.0.0.1:9/")
+            let client = ["--server", daemon.address, "--application", "com.example.gallery", "--priority", "5"]
+            for command in ["explain", "send"] {
+                let ended = try await Program([command] + client, environment: ["NO_COLOR": "1"], under: wrapper)
+                    .ended()
+                let told = ended.output + ended.errors
+                #expect(ended.status == 0 && told.contains("→ win-1  because no content id"), "\(told)")
+            }
+        }
+    }
+
     @Test func sessionsAreShownAndMoved() async throws {
         try await withServedDaemon { daemon in
             try await daemon.putGallery(

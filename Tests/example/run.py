@@ -27,6 +27,7 @@ PLANS = [ROOT / ".build" / name for name in ("debug.yaml", "plugin-tools.yaml", 
 sys.path.insert(0, str(ROOT / "Tests/support_py"))
 
 from daemon import Daemon  # noqa: E402
+from terminal import Terminal  # noqa: E402
 from walkthrough import Failure, enter_namespace, require  # noqa: E402
 
 
@@ -103,6 +104,20 @@ def check_rule(daemon: Daemon) -> None:
     require(RULE in text and "the session's role is shielded" in text, f"explain names the rule: {text}")
 
 
+def check_printed_line(folder: Path) -> None:
+    """The command that docs/PLUGINS.md prints has no payload: in a terminal it does not wait for keys."""
+    page = (ROOT / "docs/PLUGINS.md").read_text()
+    printed = next(line for line in page.splitlines() if line.startswith("swift run kiosk-router explain "))
+    variables = {key: value for key, value in os.environ.items() if not key.startswith("ROUTERD_")}
+    line = printed.replace("swift run kiosk-router", str(BINARY))
+    terminal = Terminal(["bash", "-c", f"exec {line}"], folder, {**variables, "NO_COLOR": "1"})
+    try:
+        terminal.wait_for("→ desk")
+        terminal.wait_for("the session's role is shielded")
+    finally:
+        terminal.wait_for_end()
+
+
 def main() -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="example-") as name:
@@ -118,6 +133,7 @@ def main() -> int:
             check_commands(project, folder)
             with Daemon(BINARY, folder, config=project / "routerd.yaml") as daemon:
                 check_rule(daemon)
+                check_printed_line(folder)
     except (Failure, subprocess.CalledProcessError) as failure:
         print(f"example: {failure}", file=sys.stderr)
         return 1

@@ -14,7 +14,10 @@ struct NotificationOptions: ParsableArguments {
     var alert: String?
     @Option(parsing: .unconditional, help: "1, 5 or 10; 10 if left out.")
     var priority: Int?
-    @Argument(help: "The payload: JSON text that begins with {, @FILE or FILE, or - for standard input.")
+    @Argument(
+        help: ArgumentHelp(
+            "The payload: JSON text that begins with {, @FILE or FILE, or - for standard input.",
+            discussion: "Left out, it is read from standard input; a terminal and an empty input stand for {}."))
     var payload: String?
 
     func validate() throws {
@@ -29,7 +32,10 @@ struct NotificationOptions: ParsableArguments {
     /// The bytes of the payload.
     func bytes() throws -> [UInt8] {
         guard let payload else {
-            guard contentID != nil || alert != nil else { return try Console.read("-") }
+            guard contentID != nil || alert != nil else {
+                let bytes = Terminal.isInput ? [] : try Console.read("-")
+                return bytes.isEmpty ? Array("{}".utf8) : bytes
+            }
             return JSONWriter.object { body in
                 if let alert { body.object("aps") { $0.field("alert", alert) } }
                 if let contentID { body.field("notification-content-id", contentID) }

@@ -16,6 +16,9 @@ enum Terminal {
     /// Whether standard error is a terminal, where progress may be shown in place.
     static let showsProgress = isColourTerminal(STDERR_FILENO)
 
+    /// Whether standard input is a terminal: reading it would wait for keys.
+    static let isInput = isatty(STDIN_FILENO) == 1
+
     private static func isColourTerminal(_ descriptor: Int32) -> Bool {
         isatty(descriptor) == 1 && Environment["NO_COLOR"] == nil && Environment["TERM"] != "dumb"
     }
