@@ -123,6 +123,59 @@ struct ProcessRuleTests {
         #expect(ended.output.contains(", because the process fails: wrong-plugin\n"), "\(ended.output)")
     }
 
+    /// The last line of a traceback names the error, whatever the lines before it have.
+    @Test func theLastLineBeforeTheEndIsLogged() async throws {
+        let ended = try await Self.check(
+            """
+            end = bytes([10])
+            os.write(2, (b'x' * 900 + end) * 4 + b'y' * 3000 + end + b'KeyError: the last line' + end)
+            os._exit(1)
+            """)
+        #expect(ended.status == 1 && ended.errors.contains("KeyError: the last line"), "\(ended.errors)")
+        let runs = ended.errors.split { $0 != "y" }.map(\.count)
+        #expect(runs.max() == 1024, "a line of 3,000 bytes is cut")
+        #expect(ended.output.contains("ended: exit status 1\n"), "\(ended.output)")
+    }
+
+    @Test func textOnStandardOutputIsNamed() async throws {
+        let ended = try await Self.check("os.write(2, b'the reason'); os.write(1, b'hello world'); time.sleep(600)")
+        let violation = "too-large: 'hell' in the place of a length: wrote text to standard output?\n"
+        #expect(ended.status == 1 && ended.output.contains("the first question: \(violation)"), "\(ended.output)")
+        #expect(ended.errors.contains("the reason"), "\(ended.errors)")
+    }
+
+    /// The modules of the projects keep standard output for messages.
+    @Test(
+        arguments: [
+            [
+                "/usr/bin/python3", "-c",
+                """
+                import sys
+                sys.path.insert(0, "\(project("python"))")
+                from routerd_rule import serve
+                def decide(notification, candidates, settings):
+                  print("a line of the author")
+                  return []
+                serve("1.0.0", decide)
+                """, project("python"),
+            ],
+            [
+                "/usr/bin/node", "-e",
+                """
+                require("\(project("node"))/routerd-rule.js").serve("1.0.0", () => {
+                  console.log("a line of the author");
+                  return [];
+                });
+                """, project("node"),
+            ],
+        ].filter { access($0[0], X_OK) == 0 })
+    func aPrintedLineGoesToTheLog(command: [String]) async throws {
+        let check = ["plugin", "check", "--plugin", Self.plugin, "--timeout", "20000", "--reads", command[3], "--"]
+        let ended = try await Program(check + command.prefix(3)).ended()
+        #expect(ended.status == 0, "\(ended.output) \(ended.errors)")
+        #expect(ended.errors.contains("a line of the author"), "\(ended.errors)")
+    }
+
     /// Runs the suite against a plugin in Python.
     private static func check(_ lines: String, ready: String = "") async throws -> Program.Ended {
         let command = hostile(lines, ready: ready).map { $0.replacing("\\n", with: "\n").replacing("\\\"", with: "\"") }
@@ -235,7 +288,9 @@ struct ProcessRuleTests {
         let program = """
             import os, socket, sys, time
             sys.path.insert(0, "\(folder)")
-            from routerd_rule import read, write
+            import routerd_rule
+            from routerd_rule import read
+            def write(message): routerd_rule.write(sys.stdout.buffer, message)
             hello = read(sys.stdin.buffer)
             answer = {"type": "ready", "protocol": 1, "kind": "rule", "version": "1.0.0"}
             \(ready)

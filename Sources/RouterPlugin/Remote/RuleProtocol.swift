@@ -189,6 +189,10 @@ package struct FrameReader: Sendable {
         self.limit = limit
     }
 
+    /// The four bytes in the place of a length that exceeds the limit, if they are printable ASCII or white space: the beginning
+    /// of a text that the plugin has printed.
+    package private(set) var textInPlaceOfLength: String?
+
     /// Takes further bytes; returns the messages that are complete.
     package mutating func take(_ bytes: some Collection<UInt8>) throws(RuleFault) -> [[UInt8]] {
         buffer += bytes
@@ -196,7 +200,13 @@ package struct FrameReader: Sendable {
         var start = 0
         while buffer.count - start >= 4 {
             let length = buffer[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
-            guard length <= limit else { throw .tooLarge }
+            guard length <= limit else {
+                let head = buffer[start..<start + 4]
+                if head.allSatisfy({ (0x20...0x7E).contains($0) || (0x09...0x0D).contains($0) }) {
+                    textInPlaceOfLength = String(decoding: head.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
+                }
+                throw .tooLarge
+            }
             guard buffer.count - start - 4 >= length else { break }
             messages.append(Array(buffer[start + 4..<start + 4 + length]))
             start += 4 + length

@@ -116,6 +116,9 @@ final class ChildProcess {
         if !isWaitingForRoom { flush() }
     }
 
+    /// Takes the bytes of standard error that have come, at most as many as a pipe holds.
+    func readErrors() { errors.takeRest() }
+
     /// Ends the process and its descendants.
     func end() {
         guard !isClosed else { return }
@@ -204,12 +207,17 @@ private final class PipeReader {
 
     /// Takes the rest of the bytes, at most as many as a pipe holds, and no more after them.
     func finish() {
+        takeRest()
+        cancel()
+    }
+
+    /// Takes the bytes that are there, at most as many as a pipe holds.
+    func takeRest() {
         guard !source.isCancelled else { return }
         for _ in 0..<Self.readsAtEnd {
             guard let bytes = next() else { break }
             take(bytes)
         }
-        cancel()
     }
 
     /// Takes no more; the pipe is closed.

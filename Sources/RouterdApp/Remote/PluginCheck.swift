@@ -65,12 +65,16 @@ package struct PluginCheck: Sendable {
         guard case .verdicts = first else {
             // A process that fails at each start leaves the question waiting: its fault says more than the late answer.
             let ofQuestions: Set<RuleFault> = [.late, .overloaded, .quarantined]
-            let causes = await transport.status().faults.filter { !ofQuestions.contains($0.key) }
-            let cause = causes.max { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }?.key.rawValue
+            let status = await transport.status()
+            let causes = status.faults.filter { !ofQuestions.contains($0.key) }
+            let cause = causes.max { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }?.key
             await transport.stop()
             let word = Self.word(first)
-            let reason = cause.flatMap { $0 == word ? nil : ", because the process fails: \($0)" } ?? ""
-            return [Finding(law: "answers", violation: "the first question: \(word)\(reason)")]
+            let failure = status.lastFault.flatMap { $0.0.fault == cause ? $0.0 : nil } ?? cause.map { RuleFailure($0) }
+            let violation =
+                failure.map { $0.fault.rawValue == word ? "\($0)" : "\(word), because the process fails: \($0)" }
+                ?? word
+            return [Finding(law: "answers", violation: "the first question: \(violation)")]
         }
         var findings = [Finding(law: "answers", violation: nil)]
         findings.append(await garbage())

@@ -25,7 +25,7 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
     private struct Running {
         var child: ChildProcess
         var reader = FrameReader(limit: RuleProtocol.answerBytes)
-        var log: [UInt8] = []
+        var log = LogLines(mostBytes: DaemonLimits.pluginLogBytes)
         var linesLeft = DaemonLimits.pluginLogLines
         /// The reason of the supervisor for the end of the process.
         var reason: String?
@@ -232,7 +232,7 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
         switch event {
         case .ended(let status):
             failed(.ended, worker, because: running[worker]?.reason ?? ChildProcess.cause(ofStatus: status))
-        case .log(let bytes): log(bytes, of: worker)
+        case .log(let bytes): log(running[worker]?.log.take(bytes) ?? [], of: worker)
         case .bytes(let bytes):
             do throws(RuleFailure) {
                 for message in try messages(in: bytes, from: worker) { try took(message, from: worker) }
@@ -248,8 +248,12 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
         do throws(RuleFault) {
             return try running[worker]?.reader.take(bytes) ?? []
         } catch {
-            throw RuleFailure(error)
+            throw RuleFailure(error, because: running[worker]?.reader.textInPlaceOfLength.map(Self.cause(ofText:)))
         }
+    }
+
+    private static func cause(ofText text: String) -> String {
+        "'\(text)' in the place of a length: wrote text to standard output?"
     }
 
     private func took(_ message: [UInt8], from worker: WorkerPool.Worker) throws(RuleFailure) {
@@ -267,7 +271,10 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
     }
 
     private func failed(_ fault: RuleFault, _ worker: WorkerPool.Worker, because cause: String? = nil) {
-        if running[worker]?.log.isEmpty == false { log([UInt8(ascii: "\n")], of: worker) }
+        // The text that explains the fault may still be in the pipe.
+        let child = running[worker]?.child
+        child?.readErrors()
+        if let last = running[worker]?.log.finish() { log([last], of: worker) }
         causes[worker] = cause
         perform(pool.fault(fault, of: worker, at: clock.now))
     }
@@ -280,20 +287,14 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
     }
 
     /// Lines of standard error, a bounded number for each process.
-    private func log(_ bytes: [UInt8], of worker: WorkerPool.Worker) {
-        guard var state = running[worker], state.linesLeft > 0 else { return }
-        state.log += bytes.prefix(DaemonLimits.pluginLogBytes)
-        while state.linesLeft > 0, let end = state.log.firstIndex(of: UInt8(ascii: "\n")) {
-            let line = String(decoding: state.log[..<end].prefix(DaemonLimits.pluginLogBytes), as: UTF8.self)
-            state.log.removeSubrange(...end)
-            state.linesLeft -= 1
+    private func log(_ lines: [String], of worker: WorkerPool.Worker) {
+        for line in lines {
+            guard let left = running[worker]?.linesLeft, left > 0 else { return }
+            running[worker]?.linesLeft = left - 1
             for beginning in Self.reasons where line.hasPrefix(beginning) {
-                state.reason = String(line.dropFirst(beginning.count))
+                running[worker]?.reason = String(line.dropFirst(beginning.count))
             }
             logger.info("a plugin says", metadata: ["plugin": "\(rule.id)", "line": "\(line)"])
         }
-        if state.log.count > DaemonLimits.pluginLogBytes { state.log.removeAll() }
-        running[worker]?.log = state.log
-        running[worker]?.linesLeft = state.linesLeft
     }
 }

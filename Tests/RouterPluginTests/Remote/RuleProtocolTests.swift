@@ -113,6 +113,13 @@ struct RuleProtocolTests {
         #expect(throws: RuleFault.tooLarge) { try reader.take([0, 0, 0, 11]) }
     }
 
+    @Test(arguments: [("hello", "hell"), ("a\n\tb", "a  b"), ("\u{7f}abc", nil), ("caf\u{e9}", nil)])
+    func aTextInThePlaceOfALengthIsKept(text: String, kept: String?) {
+        var reader = FrameReader(limit: 10)
+        #expect(throws: RuleFault.tooLarge) { try reader.take(text.utf8) }
+        #expect(reader.textInPlaceOfLength == kept)
+    }
+
     @Test func aPayloadThatIsNoJSONIsSentInBase64() throws {
         let view = NotificationView(
             application: ApplicationID(unchecked: "a.b"), device: nil, contentID: nil, priority: .high, payload: [0xFF])

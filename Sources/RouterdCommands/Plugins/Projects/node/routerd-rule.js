@@ -1,5 +1,6 @@
 // The protocol of routerd's process rules: length-prefixed JSON on standard input and output.
 "use strict";
+const { Console } = require("node:console");
 
 function write(message) {
   const body = Buffer.from(JSON.stringify(message));
@@ -10,6 +11,8 @@ function write(message) {
 
 // Calls decide(notification, candidates, settings) for each question; it returns a list of verdicts.
 function serve(version, decide) {
+  // Standard output has the messages alone: console.log() goes to standard error, and so to the log.
+  globalThis.console = new Console(process.stderr);
   let buffer = Buffer.alloc(0);
   let settings = {};
   process.stdin.on("data", (bytes) => {

@@ -6,6 +6,8 @@ import sys
 
 def serve(version, decide):
     """Calls decide(notification, candidates, settings) for each question; it returns a list of verdicts."""
+    # Standard output has the messages alone: print() goes to standard error, and so to the log.
+    output, sys.stdout = sys.stdout.buffer, sys.stderr
     settings = {}
     while (message := read(sys.stdin.buffer)) is not None:
         if message["type"] == "hello":
@@ -13,10 +15,11 @@ def serve(version, decide):
                 sys.exit("this plugin speaks version 1 of the protocol")
             settings = message["settings"]
             # The name of the configuration, so that several rules may run this program.
-            write({"type": "ready", "protocol": 1, "kind": "rule", "plugin": message["plugin"], "version": version})
+            ready = {"type": "ready", "protocol": 1, "kind": "rule", "plugin": message["plugin"], "version": version}
+            write(output, ready)
         elif message["type"] == "rule":
             verdicts = decide(message["notification"], message["candidates"], settings)
-            write({"type": "verdicts", "id": message["id"], "verdicts": verdicts})
+            write(output, {"type": "verdicts", "id": message["id"], "verdicts": verdicts})
 
 
 def read(stream):
@@ -26,7 +29,7 @@ def read(stream):
     return json.loads(stream.read(struct.unpack(">I", head)[0]))
 
 
-def write(message):
+def write(stream, message):
     body = json.dumps(message).encode()
-    sys.stdout.buffer.write(struct.pack(">I", len(body)) + body)
-    sys.stdout.buffer.flush()
+    stream.write(struct.pack(">I", len(body)) + body)
+    stream.flush()
