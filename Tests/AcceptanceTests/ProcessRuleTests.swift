@@ -210,6 +210,28 @@ struct ProcessRuleTests {
         #expect(ended.status == 1 && ended.output.contains(violation), "\(ended.output) \(ended.errors)")
     }
 
+    @Test func thePayloadThatAPluginFailsAtIsShown() async throws {
+        let ended = try await Self.check(
+            """
+            while message is not None:
+              c = message["notification"].get("payload", {}).get("type")
+              write({"type": "verdicts", "id": message["id"], "verdicts": []})
+              try: message = read(sys.stdin.buffer)
+              except ValueError: sys.exit(1)
+            """)
+        #expect(ended.output.contains("bounds: payload of 4 bytes (null), 1 candidates: ended\n"), "\(ended.output)")
+    }
+
+    @Test func aRelativePathIsNamedBeforeTheStart() async throws {
+        let check = [
+            "plugin", "check", "--plugin", Self.plugin, "--timeout", "1000", "--", "/usr/bin/python3", "rule.py",
+        ]
+        let ended = try await Program(check, under: ["/usr/bin/env", "-C", Self.project("python")]).ended()
+        let line =
+            "rule.py is relative; the process runs in a folder of its own. Name \(Self.project("python"))/rule.py.\n"
+        #expect(ended.status == 1 && ended.errors.hasPrefix(line), "\(ended.errors)")
+    }
+
     /// The first message after the one that says hello may be no JSON already.
     private static let readyBeforeGarbage = """
         def read(stream, read=read):

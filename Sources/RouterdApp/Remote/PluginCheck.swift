@@ -115,12 +115,18 @@ package struct PluginCheck: Sendable {
                     let candidates = Self.candidates(count)
                     let answer = await ask(Self.notification(payload, contentID), candidates)
                     if let fault = violation(of: answer, about: candidates) {
-                        return "payload of \(payload.count) bytes, \(count) candidates: \(fault)"
+                        return "\(Self.shown(payload)), \(count) candidates: \(fault)"
                     }
                 }
             }
         }
         return nil
+    }
+
+    /// The number of bytes, and the bytes themselves if they are a short text.
+    private static func shown(_ payload: [UInt8]) -> String {
+        let text = payload.count > 40 ? nil : String(validating: payload, as: UTF8.self)
+        return "payload of \(payload.count) bytes" + (text.map { $0.isEmpty ? "" : " (\($0))" } ?? "")
     }
 
     private func determinism() async -> String? {

@@ -147,6 +147,9 @@ struct CheckPlugin: PluginCommand {
         process.reads = reads
         if let path = PluginFolder.closedPath(of: process) {
             Console.error("\(path) is closed to other users: with the rights of root, plugins run as the user 65534.")
+        for word in command where !word.hasPrefix("/") && FileManager.default.fileExists(atPath: word) {
+            Console.error("\(word) is relative; the process runs in a folder of its own. Name \(Self.absolute(word)).")
+        }
         }
         let rule = RemoteRule(id: id, transport: .process(process), timeoutMilliseconds: timeout, settings: settings)
         let logger = LogFormat.text.logger(at: json || markdown ? .warning : .info) { Console.error($0) }
@@ -157,6 +160,8 @@ struct CheckPlugin: PluginCommand {
 
     private func compiled(_ plugins: PluginSet, _ settings: JSONValue) throws -> any RuleTransport {
         guard let kind = plugins.rules.first(where: { $0.id.text == plugin }), !kind.isRepeatable else {
+    private static func absolute(_ path: String) -> String { URL(filePath: path).standardizedFileURL.path }
+
             let other = plugins.manifests.first { $0.id.text == plugin && $0.kind != .rule }
             if let kind = other?.kind {
                 Console.error("\(plugin) is a \(kind.rawValue): a test checks it with \(kind.suite) of RouterTesting.")

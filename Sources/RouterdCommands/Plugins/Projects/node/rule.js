@@ -3,6 +3,7 @@
 const { serve } = require("./routerd-rule.js");
 
 function decide(notification, candidates, settings) {
+  // The payload is any JSON value, also null, and absent if it is no JSON: notification.payload?.type === "comment"
   const shielded = settings.roles ?? ["kiosk"];
   return candidates
     .filter((candidate) => shielded.includes(candidate.role))

@@ -3,6 +3,8 @@ from routerd_rule import serve
 
 
 def decide(notification, candidates, settings):
+    # The payload is any JSON value, also null, and absent if it is no JSON. Look into it only if it is an object:
+    # isinstance(notification.get("payload"), dict) and notification["payload"].get("type") == "comment"
     shielded = settings.get("roles", ["kiosk"])
     return [
         {"session": candidate["session"], "verdict": "veto", "reason": "the session's role is shielded"}
