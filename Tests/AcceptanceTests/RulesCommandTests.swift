@@ -287,6 +287,9 @@ struct RulesCommandTests {
             #expect(try await send(daemon) == [2, .null])
             let again = try await Program.run("rules", "put", proposed, "--server", daemon.address)
             #expect(again.output == "version 2: 1 rules of a request\n")
+            let shown = try await Program.run("rules", "show", "--server", daemon.address)
+            #expect(try JSONValue(parsing: Array(shown.output.utf8)).asArray?.count == 1)
+            #expect(shown.errors == "version 2: 1 rules of a request\n")
         }
         try await withServedDaemon(["--config", configured], database: database) { daemon in
             #expect(try await send(daemon) == [2, .null])
@@ -297,6 +300,32 @@ struct RulesCommandTests {
         try await withServedDaemon(["--config", configured], database: database) { daemon in
             let kept = try await send(daemon)
             #expect(kept == [3, "a"])
+        }
+    }
+
+    /// The rules that the console or a request has put come back as a file, and are the same when it is put.
+    @Test func theRulesInUseAreWrittenAsAFile() async throws {
+        let directory = try TemporaryDirectory()
+        let proposed = try file(
+            directory,
+            #"""
+            rules:
+              - {name: night, when: "priority < 10 AND payload.text == 'a: \"b\" # c'", then: veto, reason: "yes"}
+              - {name: hold, during: {zone: Europe/Berlin, from: "22:00", to: "07:00"}, then: {holdSeconds: 60}}
+              - {id: routerd.rule.state-floor, floor: background}
+            """#)
+        try await withServedDaemon([], database: directory.file()) { daemon in
+            let server = daemon.address
+            let put = try await Program.run("rules", "put", proposed, "--server", server)
+            #expect(put.output == "version 1: 3 rules of a request\n", "\(put.errors)")
+            let before = try await daemon.call(.get, "/v1/rules").json
+            let written = try await Program.run("rules", "show", "--file", "--server", server)
+            #expect(written.status == 0 && written.output.hasPrefix("rules:\n"), "\(written.output)")
+            let again = try await Program.run("rules", "put", "-", "--server", server, input: written.output)
+            #expect(again.output == "version 1: 3 rules of a request\n", "\(again.output) \(again.errors)")
+            #expect(try await daemon.call(.get, "/v1/rules").json == before)
+            let both = try await Program.run("rules", "show", "--file", "--json", "--server", server)
+            #expect(both.status == 2 && both.errors.contains("either --file or --json"))
         }
     }
 

@@ -133,18 +133,33 @@ struct ShowRules: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show the rules that a running daemon uses.",
         discussion: """
+            The number of the version is on standard error. With --file, the rules are a file in YAML that "rules put" takes; \
+            tests are not kept, and it has none.
+
             EXAMPLES
               routerd rules show
+              routerd rules show --file > rules.yaml
               routerd rules show --json | jq '.rules[].name'
             """)
 
     @OptionGroup var server: ServerOptions
+    @Flag(help: "Print a file of the rules.")
+    var file = false
+
+    func validate() throws {
+        guard !file || !server.json else { throw ValidationError("Name either --file or --json.") }
+    }
 
     func run() async throws {
         let answer = try await server.send(.get, path: "/v1/rules")
         guard !server.json else { return }
-        Console.print(indented: answer["rules"] ?? .array([]))
-        Console.print(RulesInDaemon.sentence(answer))
+        let rules = answer["rules"] ?? .array([])
+        if file {
+            Console.print(Array(try YAMLText.write(["rules": rules]).utf8))
+        } else {
+            Console.print(indented: rules)
+        }
+        Console.error(RulesInDaemon.sentence(answer))
     }
 }
 
