@@ -42,6 +42,12 @@ struct NewPluginTests {
         }
     }
 
+    @Test func aFolderThatCannotBeMadeIsNamedWithTheReason() async throws {
+        let ended = try await Program.run("plugin", "new", "/proc/rules/shift", "--language", "python")
+        #expect(ended.status == 1 && ended.output.isEmpty)
+        #expect(ended.errors == "Error: cannot make /proc/rules: No such file or directory\n", "\(ended.errors)")
+    }
+
     /// The program under test was built in the checkout, which is the package of the project unless another is named.
     @Test func aProjectInSwiftIsTheExampleUnderItsOwnName() async throws {
         let files = try await Self.project("kiosk-router", "--language", "swift")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import RouterPlugin
 
 /// `routerd plugin new`: a project that passes its tests at once. The files are those of the folder `Projects`.
@@ -58,14 +59,22 @@ struct NewPlugin: ParsableCommand {
         }
         let place = URL(filePath: folder).standardizedFileURL.path
         for (name, bytes) in try files() {
+            let file = URL(filePath: "\(folder)/\(name)").standardizedFileURL
             let text = String(decoding: bytes, as: UTF8.self)
                 .replacingOccurrences(of: Self.usualID, with: id ?? Self.usualID)
                 .replacingOccurrences(of: "/srv/rules/", with: "\(place)/")
-            let file = URL(filePath: "\(folder)/\(name)")
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try text.write(to: file, atomically: true, encoding: .utf8)
+            try Self.makeFolder(file.deletingLastPathComponent())
+            try Console.write(Array(text.utf8), toFile: file.path)
             Console.print("\(folder)/\(name)")
+        }
+    }
+
+    /// Makes a folder and the folders above it that are not there.
+    private static func makeFolder(_ folder: URL) throws {
+        guard !FileManager.default.fileExists(atPath: folder.path) else { return }
+        try makeFolder(folder.deletingLastPathComponent())
+        guard mkdir(folder.path, 0o777) == 0 else {
+            throw UnmadeFolder(path: folder.path, reason: String(cString: strerror(errno)))
         }
     }
 
@@ -100,4 +109,11 @@ struct NewPlugin: ParsableCommand {
             throw ExitCode(1)
         }
     }
+}
+
+/// A folder of a project that cannot be made.
+private struct UnmadeFolder: Error, CustomStringConvertible {
+    let path: String
+    let reason: String
+    var description: String { "cannot make \(path): \(reason)" }
 }
