@@ -67,6 +67,26 @@ struct OperatorCommandTests {
         }
     }
 
+    @Test func theListNamesTheSessionOfNotificationsAndOfEvents() async throws {
+        try await withReceiver { receiver in
+            try await withServedDaemon { daemon in
+                try await daemon.putGallery()
+                try await daemon.putSession("win-1", at: receiver.url())
+                for command in [["send", "--content-id", "photo/1"], ["sessions", "activate", "win-1"]] {
+                    let ended = try await Program(command, environment: Self.environment(daemon)).ended()
+                    #expect(ended.status == 0, "\(ended.errors)")
+                }
+                let listed = try await Program(["notifications"], environment: Self.environment(daemon)).ended()
+                let rows = Self.words(listed.output).map { $0.split(separator: " ") }
+                #expect(rows.first?.dropFirst(3).prefix(3) == ["type", "application", "session"])
+                #expect(rows.count > 2 && rows.dropFirst().allSatisfy { $0[5] == "win-1" }, "\(listed.output)")
+                let json = try await Program(["notifications", "--json"], environment: Self.environment(daemon)).ended()
+                let events = try JSONValue(parsing: Array(json.output.utf8)).at("notifications").asArray ?? []
+                #expect(events.contains { $0["decision"] == nil } && events.contains { $0["decision"] != nil })
+            }
+        }
+    }
+
     @Test func notificationsLanesAndReplaysAreShownAndMoved() async throws {
         try await withReceiver { receiver in
             try await withServedDaemon { daemon in

@@ -349,6 +349,7 @@ def try_rules(browser: "Browser", api: API, pictures: Path) -> None:
     assert told == f"{number} of the last {len(sent)} would have gone elsewhere.", told
     assert browser.value("document.getElementById('winner').textContent") == "gallery"
     assert browser.value("document.querySelector('[data-session=inspector]').innerText.includes('veto')")
+    assert not browser.value("document.body.innerText.includes('The next one is inspector')"), "a vetoed session is no next one"
     assert browser.value("document.querySelectorAll('.part.yes, .part.no').length") > 3
     expect_accessible(browser, "the trial of a rule")
     browser.picture(pictures / "route-rule.png")

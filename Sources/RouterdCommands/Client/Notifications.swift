@@ -67,9 +67,21 @@ struct ListNotifications: AsyncParsableCommand {
             : try await server.page("/v1/notifications", terms, of: "notifications")
         guard !server.json else { return }
         let columns = [
-            "id", "receivedAt", "state", "type", "application", "decision.session", "targetContentIdentifier", "reason",
+            "id", "receivedAt", "state", "type", "application", "session", "targetContentIdentifier", "reason",
         ]
-        Table(columns, of: found, wide: table.wide).show(nothing: "There is no such notification.")
+        Table(columns, of: found.map(Self.withSession), wide: table.wide).show(
+            nothing: "There is no such notification.")
+    }
+
+    /// An event names its session itself, and another notification in its decision.
+    private static func withSession(_ notification: JSONValue) -> JSONValue {
+        guard var object = notification.asObject, var decision = object["decision"]?.asObject else {
+            return notification
+        }
+        object["session"] = decision["session"]
+        decision["session"] = nil
+        object["decision"] = .object(decision)
+        return .object(object)
     }
 }
 

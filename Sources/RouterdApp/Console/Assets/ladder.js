@@ -105,7 +105,8 @@ const listed = (names) => (names.length > 9 ? `${names.slice(0, 8).join(", ")} a
 /** The winner and its margin. */
 export function verdict(found) {
   const { decision, candidates } = found;
-  const next = candidates.find((one) => one.tier && one.session !== decision.session);
+  const isVetoed = (one) => one.verdicts.some((said) => said.verdict === "veto");
+  const next = candidates.find((one) => one.tier && one.session !== decision.session && !isVetoed(one));
   const open = candidates.filter((one) => one.canParts?.length === 1 && one.canParts[0].text === "TRUEPREDICATE").length;
   if (found.receivers) return broadcast(found);
   return [
