@@ -52,7 +52,8 @@ struct NewPluginTests {
     @Test func aProjectInSwiftIsTheExampleUnderItsOwnName() async throws {
         let files = try await Self.project("kiosk-router", "--language", "swift")
         let sources = [
-            "Package.swift", "README.md", "Sources/kiosk-router/ShieldedRoles.swift", "Sources/kiosk-router/main.swift",
+            ".gitignore", "Package.swift", "README.md", "Sources/kiosk-router/ShieldedRoles.swift",
+            "Sources/kiosk-router/main.swift",
             "Tests/kiosk-routerTests/ShieldedRolesTests.swift", "routerd.yaml",
         ]
         #expect(files.keys.filter { $0 != "Package.resolved" }.sorted() == sources)

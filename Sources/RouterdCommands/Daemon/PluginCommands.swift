@@ -7,6 +7,8 @@ struct PluginCommands: ParsableCommand {
         commandName: "plugins",
         abstract: "Show the plugins of this program and the fields of their configuration.",
         discussion: """
+            Plugins in a process of their own or behind a URL are those of "routerd plugin", which makes, checks and operates them.
+
             EXAMPLES
               routerd plugins
               routerd plugins --kind rule

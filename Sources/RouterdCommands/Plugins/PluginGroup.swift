@@ -13,6 +13,8 @@ struct PluginGroup: ParsableCommand {
         commandName: "plugin",
         abstract: "Start, check and operate plugins that run in a process of their own or behind a URL.",
         discussion: """
+            The plugins that are part of this program are those of "routerd plugins".
+
             EXAMPLES
               routerd plugin new shift --language python
               routerd plugin check --plugin com.example.rule.shift -- /srv/shift/rule
@@ -145,11 +147,11 @@ struct CheckPlugin: PluginCommand {
         var process = ProcessSettings(command: command)
         process.workers = 2
         process.reads = reads
-        if let path = PluginFolder.closedPath(of: process) {
-            Console.error("\(path) is closed to other users: with the rights of root, plugins run as the user 65534.")
         for word in command where !word.hasPrefix("/") && FileManager.default.fileExists(atPath: word) {
             Console.error("\(word) is relative; the process runs in a folder of its own. Name \(Self.absolute(word)).")
         }
+        if let path = PluginFolder.closedPath(of: process) {
+            Console.error("\(path) is closed to other users: with the rights of root, plugins run as the user 65534.")
         }
         let rule = RemoteRule(id: id, transport: .process(process), timeoutMilliseconds: timeout, settings: settings)
         let logger = LogFormat.text.logger(at: json || markdown ? .warning : .info) { Console.error($0) }
@@ -158,10 +160,10 @@ struct CheckPlugin: PluginCommand {
             reads: PluginFolder.reads(of: process, hiding: []), clock: SteadyClock(), logger: logger)
     }
 
-    private func compiled(_ plugins: PluginSet, _ settings: JSONValue) throws -> any RuleTransport {
-        guard let kind = plugins.rules.first(where: { $0.id.text == plugin }), !kind.isRepeatable else {
     private static func absolute(_ path: String) -> String { URL(filePath: path).standardizedFileURL.path }
 
+    private func compiled(_ plugins: PluginSet, _ settings: JSONValue) throws -> any RuleTransport {
+        guard let kind = plugins.rules.first(where: { $0.id.text == plugin }), !kind.isRepeatable else {
             let other = plugins.manifests.first { $0.id.text == plugin && $0.kind != .rule }
             if let kind = other?.kind {
                 Console.error("\(plugin) is a \(kind.rawValue): a test checks it with \(kind.suite) of RouterTesting.")

@@ -14,6 +14,9 @@ struct SwiftProject {
         "Testing", "main",
     ]
 
+    /// The files that builds and the daemon make.
+    private static let ignored = ".build/\n*.sqlite*\n"
+
     /// The project in a folder, which gives the package its name.
     init(folder: String, routerd: RouterdPackage) throws(ProjectFault) {
         name = URL(filePath: folder).standardizedFileURL.lastPathComponent
@@ -38,6 +41,7 @@ struct SwiftProject {
             ("Sources/kiosk-router/main.swift", PackageResources.main_swift_txt),
             ("Sources/kiosk-router/ShieldedRoles.swift", PackageResources.ShieldedRoles_swift_txt),
             ("Tests/kiosk-routerTests/ShieldedRolesTests.swift", PackageResources.ShieldedRolesTests_swift_txt),
+            (".gitignore", Array(Self.ignored.utf8)),
             ("routerd.yaml", PackageResources.routerd_yaml), ("README.md", PackageResources.README_swift_md),
         ].map { (named($0), Array(named(String(decoding: $1, as: UTF8.self)).utf8)) } + routerd.pins
     }

@@ -71,6 +71,7 @@ class Guide(Stage):
     def rule_decides(self, block: str) -> None:
         output = self.sends(block, "/main")
         require("0 failed" in output and "→ main" in output, f"the rule's test passes, and the main window is chosen: {output}")
+        require("compared, 0 would go elsewhere" in output, f"urgent notifications would go where they went: {output}")
 
     def veto_is_shown(self, block: str) -> None:
         output = self.shell.run(block)
