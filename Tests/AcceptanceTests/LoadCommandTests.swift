@@ -133,7 +133,7 @@ struct LoadCommandTests {
         #expect(kept.status == 0, "\(kept.output)")
     }
 
-    @Test("A second run with a daemon has nothing to do with what the first one has left")
+    @Test("A second run with a daemon is not disturbed by sessions of the first one")
     func runsAfterOneAnother() async throws {
         try await withServedDaemon { daemon in
             let arguments = [
