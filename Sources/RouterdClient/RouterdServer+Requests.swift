@@ -35,11 +35,16 @@ extension RouterdServer {
         if method != .GET { fields.add(name: "content-length", value: String(body?.count ?? 0)) }
         let head = HTTPRequestHead(version: .http1_1, method: method, uri: self.path + path, headers: fields)
         return try await connect().executeThenClose { inbound, outbound in
-            try await outbound.write(.head(head))
-            if let body { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
-            try await outbound.write(.end(nil))
+            let content = body.map { HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: $0))) }
+            var fault: (any Error)?
+            // A server may answer and close before it has the whole request: the answer counts, not the end of the connection.
+            do { try await outbound.write(contentsOf: [.head(head), content, .end(nil)].compactMap(\.self)) } catch {
+                fault = error
+            }
             var parts = inbound.makeAsyncIterator()
-            guard case .head(let answer) = try await parts.next() else { throw RouterdClientError.connectionLost }
+            guard case .head(let answer) = try await parts.next() else {
+                throw fault ?? RouterdClientError.connectionLost
+            }
             guard answer.status.code < 300 else {
                 throw RouterdClientError(status: Int(answer.status.code), problem: try await Self.bytes(&parts))
             }
