@@ -87,7 +87,7 @@ package struct GeneratorVerdict: Hashable, Sendable {
         }
         return isStarvedOfConnections
             ? "one request in a hundred waited \(LoadReport.shown(connectionWaitP99)) ms or longer for a connection: "
-                + "raise --connections"
+                + "raise --connections or --generators"
             : nil
     }
 
