@@ -35,8 +35,8 @@ package struct DeliveryCaps: Hashable, Sendable {
 package struct DeliverySlots: Sendable {
     private let caps: DeliveryCaps
     private let common: Int
-    /// By the rank of the class; the fourth is none.
-    private var inUse = SIMD4<Int>.zero
+    /// By the rank of the class; the fourth is none. No vector (swiftlang/swift#91639, until 6.4).
+    private var inUse = InlineArray<4, Int>(repeating: 0)
 
     package init(_ caps: DeliveryCaps) {
         self.caps = caps
@@ -44,7 +44,7 @@ package struct DeliverySlots: Sendable {
     }
 
     /// Attempts that are under way.
-    package var total: Int { inUse.wrappedSum() }
+    package var total: Int { inUse[0] + inUse[1] + inUse[2] }
 
     /// Attempts of a class that are under way.
     package func inUse(by urgency: Priority) -> Int { inUse[urgency.rank] }

@@ -2,8 +2,8 @@ import RouterPlugin
 
 /// Counts of a lane's deliveries by kind, so that no query has to scan a long queue.
 struct LaneTally: Sendable {
-    /// Deliveries that are not under way, by the rank of their priority.
-    private var waiting = SIMD4<Int>.zero
+    /// Deliveries that are not under way, by the rank of their priority; no vector (swiftlang/swift#91639, until 6.4).
+    private var waiting = InlineArray<4, Int>(repeating: 0)
     /// Events; the events that tell the delegate of discarded sessions; the events that tell of an open gate.
     private(set) var events = 0
     private(set) var discards = 0

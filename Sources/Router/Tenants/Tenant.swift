@@ -10,8 +10,9 @@ package struct Tenant: Sendable {
     package private(set) var registeredBytes = 0
     /// The most steps that decisions may take for the predicates of all sessions; discarded ones do not count.
     package var registeredSteps: Int { records.value.registeredSteps }
-    /// How many sessions are in which state.
-    private var states = SIMD4<Int>.zero
+    /// Sessions by activation state. No vector of more than 16 bytes: swiftlang/swift#91639 makes the frame of an async
+    /// function that keeps one too small, until toolchain 6.4.
+    private var states = InlineArray<4, Int>(repeating: 0)
 
     /// - Parameter sessions: How many are about to be put.
     package init(application: Application, expecting sessions: Int = 0) {
