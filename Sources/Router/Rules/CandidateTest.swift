@@ -4,10 +4,10 @@ import RouterPlugin
 /// The part of a condition that is left of it for candidates: everything else of it is known.
 ///
 /// Asking it about a candidate takes nothing from the heap, with the exceptions that `TextComparison` names.
-indirect enum CandidateCondition: Sendable {
+enum CandidateCondition: Sendable {
     case constant(Bool)
     case test(CandidateTest)
-    case not(CandidateCondition)
+    indirect case not(CandidateCondition)
     case all([CandidateCondition])
     case any([CandidateCondition])
 
