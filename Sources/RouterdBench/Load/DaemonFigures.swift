@@ -4,8 +4,14 @@ import RouterPlugin
 package struct DaemonFigures: Hashable, Sendable {
     /// A histogram of durations.
     package struct Stage: Hashable, Sendable {
-        /// The upper bounds in seconds, infinity at last, and how many durations do not exceed them.
-        package var buckets: [(bound: Double, count: Double)] = []
+        /// How many durations do not exceed a bound in seconds.
+        package struct Bucket: Hashable, Sendable {
+            package var bound: Double
+            package var count: Double
+        }
+
+        /// By their bounds, infinity at last.
+        package var buckets: [Bucket] = []
         package var seconds = 0.0
         package var count = 0.0
 
@@ -22,17 +28,12 @@ package struct DaemonFigures: Hashable, Sendable {
         func since(_ earlier: Stage) -> Stage? {
             guard buckets.map(\.bound) == earlier.buckets.map(\.bound), count >= earlier.count else { return nil }
             var difference = Stage()
-            difference.buckets = zip(buckets, earlier.buckets).map { ($0.bound, $0.count - $1.count) }
+            difference.buckets = zip(buckets, earlier.buckets).map {
+                Bucket(bound: $0.bound, count: $0.count - $1.count)
+            }
             (difference.seconds, difference.count) = (seconds - earlier.seconds, count - earlier.count)
             return difference
         }
-
-        package static func == (left: Stage, right: Stage) -> Bool {
-            left.seconds == right.seconds && left.count == right.count
-                && left.buckets.elementsEqual(right.buckets) { $0 == $1 }
-        }
-
-        package func hash(into hasher: inout Hasher) { hasher.combine(count) }
     }
 
     /// The stages that a run shows, by their names in JSON, with the metrics' names and texts for people.
@@ -72,7 +73,7 @@ package struct DaemonFigures: Hashable, Sendable {
                 } else if rest.hasPrefix("bucket{le=\""), rest.hasSuffix("\"}") {
                     let bound = rest.dropFirst(11).dropLast(2)
                     let seconds = bound == "+Inf" ? Double.infinity : Double(bound) ?? .nan
-                    histograms[metric, default: Stage()].buckets.append((seconds, value))
+                    histograms[metric, default: Stage()].buckets.append(Stage.Bucket(bound: seconds, count: value))
                 }
             }
         }
