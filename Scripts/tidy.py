@@ -37,6 +37,17 @@ def tracked(*patterns: str) -> list[Path]:
     return [ROOT / name for name in names if name and (ROOT / name).is_file()]
 
 
+# Bytes of a vector's element; a generic one may have 8.
+ELEMENT_BYTES = {f"{sign}Int{bits}": bits // 8 for sign in ("", "U") for bits in (8, 16, 32, 64)} | {"Float": 4, "Float16": 2}
+MAXIMUM_VECTOR = 16
+
+
+def vector_bytes(code: str) -> int:
+    """The bytes of the largest SIMD type that a line names."""
+    return max((int(lanes) * ELEMENT_BYTES.get(element, 8)
+                for lanes, element in re.findall(r"\bSIMD(2|3|4|8|16|32|64)\b(?:<\s*(\w+))?", code)), default=0)
+
+
 def code_of(line: str) -> str:
     """The line without its comment and without what stands in string literals."""
     return re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
@@ -62,11 +73,17 @@ def swift_faults(path: Path) -> Iterator[Fault]:
             continue
         if re.search(r"\btry!|\bfatalError\(|\bas!|\bTask(\.detached)? \{", code):
             yield path, number, "not in Sources: try!, as!, fatalError and unstructured tasks"
+        if re.search(r"\basync let\b", code):
+            yield path, number, "not in Sources: async let, of whose faults some remain in toolchain 6.3 (swiftlang/swift#81771); use a task group"
         if re.search(r"@unchecked Sendable|nonisolated\(unsafe\)", code):
             if str(name) not in UNCHECKED:
                 yield path, number, "not in this file: @unchecked Sendable and nonisolated(unsafe)"
             if number - safe > 6:
                 yield path, number, "needs a comment 'Safety:' right above that says why"
+        if vector_bytes(code) > MAXIMUM_VECTOR:
+            yield path, number, (
+                f"a vector of more than {MAXIMUM_VECTOR} bytes: swiftlang/swift#91639 makes the context of an async function that "
+                "keeps it too small; InlineArray has no such fault")
         if target in PURE and re.search(r"\bDate\(|(?<!self)\.now\b|\basync\b|\.random\((?!.*using:)", code):
             yield path, number, "the pure core takes time, randomness and waiting as arguments"
 

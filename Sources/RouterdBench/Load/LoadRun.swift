@@ -78,16 +78,18 @@ package struct LoadRun: Sendable {
         let start = books.now
         books.write { $0.startedAt = start }
         let watch = GeneratorWatch()
-        async let interrupted: Void = interrupt(from: start, books)
-        async let changed: Void = changeStates(at: authority, from: start, books)
-        let offered =
-            if let number = plan.clients {
-                try await offer(with: number, from: start, books)
-            } else {
-                try await offer(from: start, books)
-            }
-        try await interrupted
-        try await changed
+        let offered = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await interrupt(from: start, books) }
+            group.addTask { try await changeStates(at: authority, from: start, books) }
+            let offered =
+                if let number = plan.clients {
+                    try await offer(with: number, from: start, books)
+                } else {
+                    try await offer(from: start, books)
+                }
+            try await group.waitForAll()
+            return offered
+        }
         let busiest = GeneratorWatch().busiestThread(since: watch)
         let isInterrupted = stop.endsSending
         try await drain(books, offered: offered)

@@ -27,16 +27,13 @@ struct WebSocketStream: Sendable {
     let reply: @Sendable ([UInt8]) async -> [UInt8]
 
     @concurrent func run(_ writer: inout any ResponseBodyWriter) async throws {
-        async let receiving: Void = receive()
-        do {
-            try await send(&writer)
-        } catch {
-            finish()
-            await receiving
-            throw error
+        // The group waits for the end of the client's messages.
+        let sent = await withTaskGroup(of: Void.self) { group -> Result<Void, any Error> in
+            group.addTask { await receive() }
+            defer { finish() }
+            do { return .success(try await send(&writer)) } catch { return .failure(error) }
         }
-        finish()
-        await receiving
+        try sent.get()
         try await writer.finish(nil)
     }
 
