@@ -5,10 +5,10 @@ import Plugins
 import SwiftASN1
 import X509
 
-/// Watches one connection: closes it if no request arrives, if it is idle, or if the client does not read its answers.
+/// Watches one connection: closes it if no preface or no request arrives, if it is idle, or if the client does not read its answers.
 ///
-///     opening ──first request──▶ serving ──the listener stops──▶ draining
-///                                   └──idle──▶ lingering ◀──no request under way──┘
+///     opening ──preface──▶ greeted ──first request──▶ serving ──the listener stops──▶ draining
+///                                                        └──idle──▶ lingering ◀──no request under way──┘
 ///
 /// The handler precedes the HTTP/2 handler in the pipeline. Requests under way have clocks of their own, in
 /// ``APNsStream``. GOAWAY is sent when no request is under way: some libraries read no frame after it, and would lose
@@ -18,8 +18,10 @@ package final class APNsConnection: ChannelInboundHandler {
     package typealias InboundOut = ByteBuffer
 
     private enum Phase {
-        /// No request has arrived. Can transition to: serving.
+        /// Not a byte of HTTP/2 has arrived. Can transition to: greeted.
         case opening
+        /// No request has arrived. Can transition to: serving.
+        case greeted
         /// Requests are accepted. Can transition to: draining, lingering.
         case serving
         /// Requests under way are answered, new ones refused. Can transition to: lingering.
@@ -61,10 +63,11 @@ package final class APNsConnection: ChannelInboundHandler {
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let request = event as? Edge.CloseRequest { return makeRoom(request) }
         guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
         switch phase {
         // The TLS handshake may not have finished, so there may be no HTTP/2 to send GOAWAY with.
-        case .opening: context.close(promise: nil)
+        case .opening, .greeted: context.close(promise: nil)
         case .serving:
             phase = .draining
             watch()
@@ -83,8 +86,22 @@ package final class APNsConnection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if phase == .opening {
+            phase = .greeted
+            watch()
+        }
+        context.fireChannelRead(data)
+    }
+
+    /// Closes the connection for one of another address, if no request is under way.
+    private func makeRoom(_ request: Edge.CloseRequest) {
+        guard openStreams == 0, phase != .lingering, request.claim() else { return }
+        if phase == .opening { context?.close(promise: nil) } else { sayGoodbye() }
+    }
+
     package func streamOpened(_ stream: HTTP2StreamID) {
-        if phase == .opening { phase = .serving }
+        if phase == .opening || phase == .greeted { phase = .serving }
         lastStream = max(lastStream, stream)
         openStreams += 1
         watch()
@@ -118,7 +135,8 @@ package final class APNsConnection: ChannelInboundHandler {
         timer = nil
         guard let context else { return }
         switch phase {
-        case .opening: after(desk.waits.firstRequest) { context.close(promise: nil) }
+        case .opening: after(desk.waits.preface) { context.close(promise: nil) }
+        case .greeted: after(desk.waits.firstRequest) { context.close(promise: nil) }
         case .serving: if openStreams == 0 { after(desk.waits.idle) { self.sayGoodbye() } }
         case .draining: if openStreams == 0 { sayGoodbye() } else { after(desk.waits.drain) { self.sayGoodbye() } }
         case .lingering: after(desk.waits.linger) { context.close(promise: nil) }

@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 package import Plugins
 import Router
 package import RouterPlugin
@@ -27,7 +27,13 @@ package final class APNsDesk: Sendable {
     let take: Take
     let knows: Knows
     let noteRefusal: NoteRefusal
-    private let book: Mutex<ConnectionBook>
+    private struct Connections {
+        var book: ConnectionBook
+        /// The served connections, by address.
+        var channels: [IPAddress?: [ObjectIdentifier: any Channel]] = [:]
+    }
+
+    private let connections: Mutex<Connections>
     private let bodyBytesHeld: Int
     private let held = Atomic<Int>(0)
     private let draining = Atomic<Bool>(false)
@@ -52,19 +58,41 @@ package final class APNsDesk: Sendable {
         self.noteRefusal = noteRefusal
         self.take = take
         self.knows = knows
-        book = Mutex(ConnectionBook(connections: connections, perAddress: connections, tooMany: 0))
+        // A connection of another address takes the place of an idle one of the address with the most.
+        self.connections = Mutex(
+            Connections(
+                book: ConnectionBook(
+                    connections: connections, perAddress: connections,
+                    tooMany: 2 * DaemonLimits.apnsConnectionsDisplacing)))
     }
 
     /// Whether the connection is served; a served connection has to be closed in the end.
-    func open(from address: IPAddress?) -> Bool {
-        book.withLock { book in
+    ///
+    /// If it takes the place of another address's, idle connections of that address are asked to close.
+    func open(_ channel: any Channel, from address: IPAddress?) -> Bool {
+        let asked: [any Channel]? = connections.withLock { state in
             var relieved: IPAddress??
-            return book.open(from: address, relieving: &relieved) == .served
+            let admission = state.book.open(from: address, relieving: &relieved)
+            guard admission == .served else {
+                state.book.close(from: address, admission)
+                return nil
+            }
+            state.channels[address, default: [:]][ObjectIdentifier(channel)] = channel
+            guard let relieved, let channels = state.channels[relieved] else { return [] }
+            return Array(channels.values.shuffled().prefix(DaemonLimits.connectionsAskedToClose))
         }
+        guard let asked else { return false }
+        let request = Edge.CloseRequest()
+        for other in asked { other.pipeline.fireUserInboundEventTriggered(request) }
+        return true
     }
 
-    func close(from address: IPAddress?) {
-        book.withLock { $0.close(from: address, .served) }
+    func close(_ channel: any Channel, from address: IPAddress?) {
+        connections.withLock { state in
+            state.book.close(from: address, .served)
+            state.channels[address]?[ObjectIdentifier(channel)] = nil
+            if state.channels[address]?.isEmpty == true { state.channels[address] = nil }
+        }
     }
 
     /// Holds bytes of incomplete bodies, if there is room for them.

@@ -51,8 +51,8 @@ package struct APNsListener: Service {
 
     private func setUp(_ channel: any Channel, _ connections: OpenConnections) throws {
         let holder = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.holder }
-        guard desk.open(from: holder) else { throw ChannelError.ioOnClosedChannel }
-        channel.closeFuture.whenComplete { [desk] _ in desk.close(from: holder) }
+        guard desk.open(channel, from: holder) else { throw ChannelError.ioOnClosedChannel }
+        channel.closeFuture.whenComplete { [desk] _ in desk.close(channel, from: holder) }
         connections.add(channel)
         let pipeline = channel.pipeline.syncOperations
         if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }

@@ -2,7 +2,9 @@ package import NIOCore
 
 /// Time limits of a connection to the APNs listener, and of a request on it.
 package struct APNsTimes: Equatable, Sendable {
-    /// From the start of the connection to its first request, the TLS handshake included.
+    /// From the start of the connection to the first bytes of HTTP/2, the TLS handshake included.
+    package var preface = TimeAmount.seconds(DaemonLimits.apnsPrefaceSeconds)
+    /// From these bytes to the first request.
     package var firstRequest = TimeAmount.seconds(DaemonLimits.apnsFirstRequestSeconds)
     /// Time without a request under way; then the connection is ended with GOAWAY.
     package var idle = TimeAmount.seconds(DaemonLimits.apnsIdleSeconds)

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP2
-import RouterdApp
 import Testing
 
 @testable import DaemonTesting
+@testable import RouterdApp
 
 @Suite("APNs: a connection")
 struct APNsConnectionTests {
@@ -32,8 +32,35 @@ struct APNsConnectionTests {
 
     private func passes(_ time: TimeAmount) { channel.embeddedEventLoop.advanceTime(by: time) }
 
+    @Test("A connection without a preface is closed after seconds")
+    func noPreface() {
+        passes(desk.waits.preface - .nanoseconds(1))
+        #expect(channel.isActive)
+        passes(.nanoseconds(1))
+        #expect(!channel.isActive && goodbyes.count == 0)
+    }
+
+    @Test("An idle connection makes room for another address, a busy one does not")
+    func makesRoom() {
+        let request = Edge.CloseRequest()
+        connection.streamOpened(1)
+        channel.pipeline.fireUserInboundEventTriggered(request)
+        #expect(channel.isActive && goodbyes.count == 0)
+        connection.streamClosed()
+        channel.pipeline.fireUserInboundEventTriggered(request)
+        #expect(goodbyes.lastStreams == [1])
+        #expect(!request.claim(), "One connection closes for each request.")
+    }
+
+    @Test("A connection without a preface makes room at once")
+    func silentMakesRoom() {
+        channel.pipeline.fireUserInboundEventTriggered(Edge.CloseRequest())
+        #expect(!channel.isActive)
+    }
+
     @Test("A connection without a request is closed in time")
-    func noRequest() {
+    func noRequest() throws {
+        try channel.writeInbound(ByteBuffer(string: "PRI"))
         passes(desk.waits.firstRequest - .nanoseconds(1))
         #expect(channel.isActive)
         passes(.nanoseconds(1))
