@@ -130,12 +130,21 @@ package enum DaemonLimits {
     /// The longest poll for deliveries, in seconds, and the deliveries acknowledged by one request.
     static let pollSeconds: Int64 = 60
     static let acksAtOnce = 1000
+    /// Lists of acknowledgements under way, in all and of an application; those of an application that wait for a turn; the
+    /// acknowledgements of a list under way at once.
+    static let ackLists = 16
+    static let ackListsOfTenant = 4
+    static let ackListsWaiting = 256
+    static let acksUnderWay = 32
     /// The bytes of a message of a WebSocket's client.
     static let webSocketBytes = RouterLimits.answerBytes + 4096
     /// The bytes of such messages that are held until their replies are written, and how many each message counts for beside its
     /// own.
     static let webSocketHeldBytes = 256 * 1024
     static let webSocketMessageBytes = 1024
+    /// Pings of a client that are answered in a second, and the longest time without a read after more.
+    static let webSocketPingsPerSecond = 16
+    static let webSocketPauseSeconds = 5
     /// The bytes of payload that end a page of deliveries that were made before.
     static let rangeBytes = 1 << 20
     /// How long a token of a session is valid, in seconds, and how long unless it is said.
@@ -224,6 +233,8 @@ package enum DaemonLimits {
 
     /// Maximum number of connections, and of requests under way on each, by default.
     package static let apnsConnections = 256
+    /// Connections beyond these that are served while idle ones of another address close.
+    static let apnsConnectionsDisplacing = 32
     package static let apnsStreams = 1000
     /// Maximum of these numbers that can be configured.
     static let apnsStreamsMaximum = 10_000
@@ -239,6 +250,7 @@ package enum DaemonLimits {
     /// How many bytes of a body are discarded after the answer; then the request is cut.
     static let apnsDiscardedBytes = 64 * 1024
     /// Time limits of a connection in seconds; see `APNsTimes`.
+    static let apnsPrefaceSeconds: Int64 = 5
     static let apnsFirstRequestSeconds: Int64 = 30
     static let apnsIdleSeconds: Int64 = 600
     static let apnsRequestSeconds: Int64 = 30

@@ -16,6 +16,9 @@ package final class StoreReaders: Sendable {
     private let decisions = TenantSlots(
         slots: DaemonLimits.decisionsTried, share: 1, waitingLimit: DaemonLimits.readsWaiting)
 
+    private let acknowledgements = TenantSlots(
+        slots: DaemonLimits.ackLists, share: DaemonLimits.ackListsOfTenant, waitingLimit: DaemonLimits.ackListsWaiting)
+
     package init(_ store: any Store) { self.store = store }
 
     /// Runs a read when the tenant's turn has come.
@@ -51,6 +54,17 @@ package final class StoreReaders: Sendable {
         try await inTurn(of: application, decisions, body)
     }
 
+    /// Handles a list of acknowledgements when the application's turn has come: each of them may be a command of the engine.
+    func acknowledge<Value: Sendable>(
+        for application: ApplicationID, _ body: () async -> Value
+    ) async throws(Problem) -> Value {
+        do {
+            return try await inTurn(of: application, acknowledgements, body)
+        } catch {
+            throw error as? Problem ?? .unexpectedReply
+        }
+    }
+
     private func inTurn<Value: Sendable>(
         of tenant: ApplicationID?, _ slots: TenantSlots, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -58,8 +72,8 @@ package final class StoreReaders: Sendable {
             return try await slots.withSlot(for: tenant, body)
         } catch is TenantSlots.Full {
             throw Problem(
-                .tooManyRequests, "too-many-reads", "As many reads and trials of this application wait as may.",
-                retryAfter: 1)
+                .tooManyRequests, "too-many-reads",
+                "Too many reads, trials and lists of acknowledgements of this application are waiting.", retryAfter: 1)
         }
     }
 }

@@ -1,16 +1,18 @@
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
+import NIOEmbedded
 import NIOWebSocket
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Streams over WebSocket, and hostile clients of them.
-@Suite("WebSocket", .timeLimit(.minutes(5)))
+@Suite("WebSocket", .longest)
 struct WebSocketTests {
     private static let path = "\(TestDaemon.gallery)/sessions/A/deliveries"
 
@@ -523,6 +525,26 @@ struct WebSocketTests {
         let message = await inbox.next()
         handed.add()
         return message
+    }
+
+    @Test("Of a flood of pings the last one is answered, after a pause without reads")
+    func pingsHaveARate() async throws {
+        let inbox = WebSocketInbox()
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(WebSocketReceiver(inbox))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let rate = DaemonLimits.webSocketPingsPerSecond
+        for number in 0..<UInt8(rate * 3) {
+            let frame = WebSocketFrame(
+                fin: true, opcode: .ping, maskKey: WebSocketMaskingKey([0, 0, 0, 0]), data: ByteBuffer(bytes: [number]))
+            channel.pipeline.fireChannelRead(NIOAny(frame))
+        }
+        channel.pipeline.fireChannelReadComplete()
+        for number in 0..<UInt8(rate) { #expect(await inbox.next() == .ping([number])) }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(3))
+        #expect(await inbox.next() == .ping([UInt8(rate * 3 - 1)]))
+        inbox.end()
+        #expect(await inbox.next() == nil)
     }
 
     /// One write of the client may bring more than the inbox holds; the rest waits in the queue.

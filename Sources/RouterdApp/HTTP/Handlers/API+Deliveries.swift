@@ -138,10 +138,22 @@ extension API {
 
     func acknowledge(all ids: [String], of key: SessionKey) async throws(Problem) {
         for id in ids { _ = try delivery(id) }
-        // They wait for their transaction together.
-        let problems = await withTaskGroup(of: (String, Problem?).self) { group in
-            for id in Set(ids) { group.addTask { (id, await problem(acknowledging: id, of: key)) } }
-            return await group.reduce(into: [String: Problem]()) { $0[$1.0] = $1.1 }
+        let problems = try await readers.acknowledge(for: key.application) {
+            // A few at a time wait for their transaction together.
+            await withTaskGroup(of: (String, Problem?).self) { group in
+                var rest = Set(ids).makeIterator()
+                func begin() {
+                    guard let id = rest.next() else { return }
+                    group.addTask { (id, await problem(acknowledging: id, of: key)) }
+                }
+                for _ in 0..<DaemonLimits.acksUnderWay { begin() }
+                var problems: [String: Problem] = [:]
+                for await (id, problem) in group {
+                    problems[id] = problem
+                    begin()
+                }
+                return problems
+            }
         }
         if let other = problems.values.first(where: { $0.status != .notFound }) { throw other }
         guard !problems.isEmpty else { return }

@@ -21,31 +21,64 @@ struct WebSocketUpgrade: Sendable {
 ///
 /// The pipeline's own reads end at NIO's handler of pipelined requests, which passes none on while an answer is being written:
 /// the socket is read when this handler asks for it.
+///
+/// Of many pings in a second the last one is answered (RFC 6455, 5.5.3), and the socket is not read for a time that grows with their
+/// number: a flood of pings costs the client its own connection, and no other client a turn.
 final class WebSocketReceiver: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
 
     private let inbox: WebSocketInbox
     private var assembly = WebSocketAssembly()
     private var hasEnded = false
+    /// The pings since the last second's begin, and that begin.
+    private var pings = (count: 0, since: NIODeadline.uptimeNanoseconds(0))
+    /// The last ping beyond the rate, whose answer waits for the end of the pause.
+    private var heldPing: WebSocketAssembly.Event?
+    private var isPausing = false
 
     init(_ inbox: WebSocketInbox) { self.inbox = inbox }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
         let loop = context.eventLoop
-        inbox.begin { loop.execute { bound.value.read() } }
+        inbox.begin { loop.execute { if !bound.value.handler.isPausing { bound.value.context.read() } } }
         context.read()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
         inbox.heard()
-        if let event = assembly.take(unwrapInboundIn(data)) { put(event) }
+        guard let event = assembly.take(unwrapInboundIn(data)) else { return }
+        if case .ping = event, isBeyondRate(at: context.eventLoop.now) { heldPing = event } else { put(event) }
+    }
+
+    private func isBeyondRate(at now: NIODeadline) -> Bool {
+        if now - pings.since >= .seconds(1) { pings = (0, now) }
+        pings.count += 1
+        return pings.count > DaemonLimits.webSocketPingsPerSecond
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        if !hasEnded, inbox.hasRoom { context.read() }
+        if heldPing != nil {
+            pause(context)
+        } else if !hasEnded, inbox.hasRoom {
+            context.read()
+        }
         context.fireChannelReadComplete()
+    }
+
+    /// Leaves the socket unread for the time in which so many pings may be sent, and answers the last one then.
+    private func pause(_ context: ChannelHandlerContext) {
+        guard !isPausing else { return }
+        isPausing = true
+        let seconds = min(pings.count / DaemonLimits.webSocketPingsPerSecond, DaemonLimits.webSocketPauseSeconds)
+        context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) { [self] in
+            isPausing = false
+            guard context.channel.isActive, let ping = heldPing else { return }
+            heldPing = nil
+            put(ping)
+            if !hasEnded, inbox.hasRoom { context.read() }
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
