@@ -3,14 +3,16 @@ import RouterPlugin
 
 /// Where the command line reads and writes.
 enum Console {
-    static func print(_ text: String) { write(Array((text + "\n").utf8), to: STDOUT_FILENO) }
+    static func print(_ text: String) { write(Array((Terminal.printable(text) + "\n").utf8), to: STDOUT_FILENO) }
 
     static func error(_ text: String, terminator: String = "\n") {
-        write(Array((text + terminator).utf8), to: STDERR_FILENO)
+        write(Array((Terminal.printable(text) + terminator).utf8), to: STDERR_FILENO)
     }
 
-    /// Prints a document on a line, or on lines of its own; an answer of the API brings its line end along.
+    /// Prints a document; an answer of the API has a line end already. In a terminal the control characters that JSON leaves
+    /// alone are escaped; a script receives the bytes as they are.
     static func print(_ bytes: [UInt8]) {
+        let bytes = Terminal.isOutput ? Array(Terminal.printable(String(decoding: bytes, as: UTF8.self)).utf8) : bytes
         write(bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
     }
 

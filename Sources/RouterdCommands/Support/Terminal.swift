@@ -19,6 +19,42 @@ enum Terminal {
     /// Whether standard input is a terminal: reading it would wait for keys.
     static let isInput = isatty(STDIN_FILENO) == 1
 
+    /// Whether standard output is a terminal.
+    static let isOutput = isatty(STDOUT_FILENO) == 1
+
+    /// The text without characters that a terminal obeys: control characters but for line end and tab, and directions of
+    /// writing, are escaped as JSON escapes them. Names and payloads are the words of senders.
+    static func printable(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isObeyed) else { return text }
+        var (shown, rest) = ("", text.unicodeScalars[...])
+        while let scalar = rest.first {
+            if let sequence = paints.first(where: { rest.starts(with: $0.unicodeScalars) }) {
+                shown += sequence
+                rest = rest.dropFirst(sequence.unicodeScalars.count)
+                continue
+            }
+            if isObeyed(scalar) {
+                let digits = String(scalar.value, radix: 16)
+                shown += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                shown.unicodeScalars.append(scalar)
+            }
+            rest = rest.dropFirst()
+        }
+        return shown
+    }
+
+    private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x0A: false
+        case ..<0x20, 0x7F...0x9F, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    /// The sequences of `paint`, the only ones that pass.
+    private static let paints = ["0", "32", "31", "33", "2", "1"].map { "\u{1B}[\($0)m" }
+
     private static func isColourTerminal(_ descriptor: Int32) -> Bool {
         isatty(descriptor) == 1 && Environment["NO_COLOR"] == nil && Environment["TERM"] != "dumb"
     }
@@ -42,6 +78,6 @@ enum Terminal {
     /// Shows progress in place on standard error, or nothing where it is no terminal. An empty text clears the line.
     static func progress(_ text: String) {
         guard showsProgress else { return }
-        Console.error("\r\u{1B}[K\(text)", terminator: "")
+        Console.error("", terminator: "\r\u{1B}[K\(printable(text))")
     }
 }
