@@ -205,10 +205,13 @@ export const state = (name) => h("span", { class: `tag ${tones[name] ?? "wait"}`
 
 export function json(value) { return h("pre", { tabindex: 0 }, JSON.stringify(value, null, 2)); }
 
+/** A word of a shell. */
+export const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
 export function curl(method, path, body, more = {}) {
-  const fields = Object.entries(more).map(([name, value]) => ` -H '${name}: ${value}'`).join("");
-  const data = body ? ` \\\n  -d '${body.replaceAll("'", "'\\''")}'` : "";
-  return `curl -X ${method} -H "Authorization: Bearer $ROUTERD_KEY"${fields} \\\n  '${location.origin}${path}'${data}`;
+  const fields = Object.entries(more).map(([name, value]) => ` -H ${quoted(`${name}: ${value}`)}`).join("");
+  const data = body ? ` \\\n  -d ${quoted(body)}` : "";
+  return `curl -X ${method} -H "Authorization: Bearer $ROUTERD_KEY"${fields} \\\n  ${quoted(location.origin + path)}${data}`;
 }
 
 /** Copies a text; shows it, selected, where the browser does not let a page copy, as over HTTP from another machine. */

@@ -1,5 +1,5 @@
 // The page of `routerd receive --ui`: webhooks as they come, the answers to the next ones, and webhooks sent again.
-import { call, copy, doing, h, headed, json, row, scrolled, time } from "./base.js";
+import { call, copy, doing, h, headed, json, quoted, row, scrolled, time } from "./base.js";
 
 const main = document.getElementById("main");
 const told = document.getElementById("told");
@@ -134,7 +134,6 @@ function body(one) {
   return [json(value), h("details", {}, h("summary", {}, "As it was received"), h("pre", { tabindex: 0 }, one.text))];
 }
 
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 function curl(one) {
   const skipped = new Set(["host", "content-length", "connection", "accept-encoding"]);
   const headers = one.headers.filter(({ name }) => !skipped.has(name)).map(({ name, value }) =>
