@@ -3,8 +3,8 @@
 
 Usage: Tests/packaging/run.py --routerd PATH
 
-The Dockerfile copies files that the context has, names the libraries that the Debian package needs, and starts the binary with
-options that it has. The manifests have the fields of Kubernetes that SHAPES lists, and fit the image in user, port, folders and
+The context of the Dockerfile has the sources, its build stage installs the binary that its second stage copies, that stage names the
+libraries that the Debian package needs, and starts the binary with options that it has. The manifests have the fields of Kubernetes that SHAPES lists, and fit the image in user, port, folders and
 version. The daemon is started with the arguments of the container, where its folders are those of the test: each probe gets 200,
 and SIGTERM ends the daemon within the time of the manifest. PyYAML comes from PyPI into .build/packaging-venv.
 """
@@ -101,7 +101,7 @@ def is_in_context(path: str) -> bool:
         pattern = line.strip()
         if not pattern or pattern.startswith("#"):
             continue
-        if fnmatch.fnmatch(path, pattern.removeprefix("!")):
+        if fnmatch.fnmatch(path, bare := pattern.removeprefix("!")) or fnmatch.fnmatch(path, f"{bare}/*"):
             kept = pattern.startswith("!")
     return kept
 
@@ -122,23 +122,33 @@ class Image:
         self.arguments = json.loads(self.all["CMD"][0])
 
     def faults(self, routerd: Path) -> list[str]:
-        faults = []
-        source, place = self.all["COPY"][0].split()
-        if not is_in_context(source):
-            faults.append(f"Dockerfile: {source} is not in the context")
-        if is_in_context("Sources/Router/Pipeline.swift"):
-            faults.append("Dockerfile: the context has more than the binary")
+        faults = [f"Dockerfile: {path} is not in the context" for path in self.tracked("Package.swift", "Makefile", "Sources", "Tests", "Scripts",
+                                                                                     "Packaging") if not is_in_context(path)]
+        faults += [f"Dockerfile: {path} is in the context" for path in (".build/release/routerd", ".git/config") if is_in_context(path)]
+        _, source, place = self.all["COPY"][1].split()
         if self.entry != [place]:
             faults.append(f"Dockerfile: the entry point is {self.entry}, and the binary at {place}")
+        _, installing, running = self.all["RUN"]
+        with tempfile.TemporaryDirectory(prefix="routerd-image-") as folder:
+            # The command of the build stage, with a folder of this machine in place of the stage's.
+            subprocess.run(installing.replace("DESTDIR=/image", f"DESTDIR={folder}/image"), shell=True, cwd=ROOT, check=True,
+                           stdout=subprocess.DEVNULL)
+            if not (Path(folder) / source.lstrip("/")).exists():
+                faults.append(f"Dockerfile: the build stage makes no {source}")
         needed = set(re.search(r"^Depends: (.*)$", (ROOT / "Scripts/deb.sh").read_text(), re.M)[1].split(", "))
-        missing = {name for name in needed - {"libc6", "libstdc++6"} if name not in self.all["RUN"][0].split()}
+        missing = {name for name in needed - {"libc6", "libstdc++6"} if name not in running.split()}
         faults += [f"Dockerfile: {name} is not installed" for name in sorted(missing)]
         options = subprocess.run([routerd, self.arguments[0], "--help"], capture_output=True, text=True, check=True).stdout
         faults += [f"Dockerfile: {self.arguments[0]} has no option {one}" for one in self.arguments if one.startswith("--")
                    and f" {one} <" not in options]
-        if f"-o {self.user}" not in self.all["RUN"][0] or not self.argument("--database").startswith(f"{self.volume}/"):
+        if f"-o {self.user}" not in running or not self.argument("--database").startswith(f"{self.volume}/"):
             faults.append(f"Dockerfile: the user cannot write the database at {self.argument('--database')}")
         return faults
+
+    @staticmethod
+    def tracked(*places: str) -> list[str]:
+        """Files of the repository below these places."""
+        return subprocess.run(["git", "ls-files", "--", *places], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
 
     def argument(self, name: str) -> str:
         """The value of an option; empty if it is not there."""
