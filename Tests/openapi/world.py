@@ -327,7 +327,8 @@ REQUESTS = {
     "rotateSourceSecret": at(signed_source, body={"overlapSeconds": 600}),
     "testSource": at(lambda _: {"source": "events"}, body={
         "headers": {"content-type": "application/cloudevents+json"}, "body": json.dumps(EVENT)}),
-    "postToSource": at(lambda _: {"source": "events"}, body=EVENT, media_type="application/cloudevents+json"),
+    "postToSource": lambda world: Request(
+        {"source": "events"}, body={**EVENT, "id": world.fresh("event")}, media_type="application/cloudevents+json"),
     "askSource": at(lambda _: {"source": "events"}, headers={"webhook-request-origin": "example.com"}),
     "apply": at(body={"kind": "Session", "application": SHARED, "id": "applied", "spec": {}}, query={"dryRun": "true"},
                 media_type="application/yaml"),
