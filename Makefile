@@ -6,6 +6,8 @@ export SWIFT
 STRICT = --explicit-target-dependency-import-check error
 # Quiet, and alike in a terminal and out of one.
 BUILD = Scripts/build.py $(STRICT)
+# In a folder of its own, so that it can be built beside the tests; .build/release leads there.
+OPTIMISED = --scratch-path .build/optimised -c release --static-swift-stdlib
 RELEASE = .build/release/routerd
 DEBUG = .build/debug/routerd
 PREFIX ?= /usr/local
@@ -22,14 +24,16 @@ TRANSPORT = ^DeliveryCurlTests\.
 COMPUTING = \.(HangingTests|NodeStoreTests|HostileSetTests|ExplanationTests|SabotageTests|SessionRegistryTests|SimulationTests)/|theSuiteFindsAFlaw
 # The binary under test, and the configuration that `make run` starts it with.
 ROUTERD ?= $(RELEASE)
+# Built first, unless another binary is named.
+UNDER_TEST = $(if $(filter $(RELEASE),$(ROUTERD)),release)
 CONFIG ?= routerd.yaml
 SIZES ?= 1,1000,100000
 # A release build, as that of the daemon, whose modules it shares; the targets of Benchmarks/ are there only when asked for.
-BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib --product
+BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) $(OPTIMISED) --product
 # Texts are hashed alike in every run, so that counts are the same too.
-BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
+BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/optimised/release/router-benchmarks
 
-.PHONY: docs test-fast test-long build-tests check-example check-scenes check-clients debug install deb check-deb uninstall check-sources check-apns check-console check-metrics check-openapi check-packaging check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions measure-rules verify-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-streams measure-load measure-log check-upgrade million setup release help
+.PHONY: benchmark build-benchmarks build-tests chaos check check-apns check-benchmarks check-built check-chaos check-clients check-console check-deb check-example check-frames check-metrics check-openapi check-packaging check-pairs check-readme check-scenes check-sources check-upgrade count-instructions deb debug demo docs fuzz install measure measure-accepts measure-decisions measure-lanes measure-load measure-log measure-rules measure-streams million race release run setup setup-checks soak sweep-stories test test-binary test-computing test-fast test-long test-transport test-units uninstall verify-decisions verify-index wrk help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -43,7 +47,8 @@ debug: setup
 
 # The Swift libraries are part of the binary, so that it runs where there is no toolchain.
 release: setup
-	@$(BUILD) -c release --static-swift-stdlib --product routerd
+	@$(BUILD) $(OPTIMISED) --product routerd
+	@ln -sfn optimised/release .build/release
 
 install: release  ## Install the binary, stripped, its unit, man page and completions under PREFIX=/usr/local.
 	@Scripts/install.sh $(RELEASE) "$(DESTDIR)$(PREFIX)" "$(PREFIX)"
@@ -61,27 +66,28 @@ uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debug build, which is there sooner.
 	@exec $(DEBUG) serve --config $(CONFIG)
 
-test-fast: check build-tests  ## Check the style, then run the tests that stay within the process.
+test-fast: check build-tests test-units test-transport  ## Check the style, then run the tests that stay within the process.
+
+test-units:
 	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)" $(WIDTH) 32
+
+test-computing:
+	$(TEST) --filter "$(COMPUTING)"
+
+test-transport:
 	$(TEST) --filter "$(TRANSPORT)" $(WIDTH) 32
 
-test: check build-tests  ## Everything that a change must pass: the fast tests, the binary, the README, senders, chaos, allocations.
-	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)" $(WIDTH) 32
-	$(TEST) --filter "$(COMPUTING)"
-	$(TEST) --filter "$(TRANSPORT)" $(WIDTH) 32
-	$(TEST) --filter "$(BINARY)" $(WIDTH) 8
-	$(MAKE) check-benchmarks
-	$(MAKE) check-readme
-	$(MAKE) check-example
-	$(MAKE) check-scenes ROUTERD=.build/debug/routerd
-	$(MAKE) check-clients ROUTERD=.build/debug/routerd
-	$(MAKE) check-sources ROUTERD=.build/debug/routerd
-	$(MAKE) check-apns ROUTERD=.build/debug/routerd
-	$(MAKE) check-console ROUTERD=.build/debug/routerd
-	$(MAKE) check-metrics ROUTERD=.build/debug/routerd
-	$(MAKE) check-packaging ROUTERD=.build/debug/routerd
-	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
-	$(MAKE) check-built
+test-binary: $(UNDER_TEST)
+	ROUTERD=$(abspath $(ROUTERD)) $(TEST) --filter "$(BINARY)" $(WIDTH) 8
+
+test: setup  ## Everything that a change must pass, two steps at a time: style, units, the binary, README, senders, chaos, allocations.
+	@python3 Scripts/test.py $(STEPS)
+
+# The packages that the steps of `make test` need beyond those of a build, in one installation.
+setup-checks:
+	@Scripts/setup.sh curl jq openssl binutils chromium python3-venv
+	@command -v node >/dev/null || Scripts/setup.sh nodejs
+	@Scripts/promtool.sh >/dev/null
 
 test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash points of the stories, fuzzing, chaos.
 	$(MAKE) race
@@ -103,6 +109,7 @@ docs: build-tests  ## Make the documentation of the library products in .build/d
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Examples Benchmarks
 	python3 Scripts/tidy.py
+	python3 -m unittest discover -s Tests/scripts -q
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
 	@$(BENCHMARKS)
@@ -127,15 +134,15 @@ check-readme: release  ## Run the shell blocks of README.md, docs/GUIDE.md and f
 check-built:  ## Check that `make run` in a terminal compiles nothing after `make test`; nothing is built before it.
 	python3 Tests/readme/run.py --routerd $(RELEASE) built
 
-check-example: debug  ## Make the project of Examples/third-party-rule, run its tests, and check that its daemon uses its rule.
+check-example: release  ## Make the project of Examples/third-party-rule, run its tests, and check that its daemon uses its rule.
 	python3 Tests/example/run.py
 
-check-scenes:  ## Run the programs of Examples/windows-and-gates and the requests of docs/SCENES.md against the daemon.
+check-scenes: $(UNDER_TEST)  ## Run the programs of Examples/windows-and-gates and the requests of docs/SCENES.md against the daemon.
 	@Scripts/setup.sh curl jq openssl
 	python3 -m unittest discover -s Tests/scenes -q
 	python3 Tests/scenes/run.py --routerd $(ROUTERD)
 
-check-clients:  ## Play the clients of Clients against the daemon: tabs and a passkey in headless Chromium, the Python client, WebSockets, outages, and receivers while the daemon is killed (KILLS=10 RECEIVERS=16).
+check-clients: $(UNDER_TEST)  ## Play the clients of Clients against the daemon: tabs and a passkey in headless Chromium, the Python client, WebSockets, outages, and receivers while the daemon is killed (KILLS=10 RECEIVERS=16).
 	@Scripts/setup.sh chromium python3-venv openssl
 	python3 Tests/streams/clients.py $(ROUTERD)
 	python3 Tests/streams/presence.py $(ROUTERD)
@@ -145,45 +152,53 @@ check-clients:  ## Play the clients of Clients against the daemon: tabs and a pa
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
 	@$(BUILD_BENCHMARK) simulation-soak
-	@.build/release/simulation-soak $(or $(SEEDS),10000) $(or $(FIRST),0) $(or $(TICKS),100) \
+	@.build/optimised/release/simulation-soak $(or $(SEEDS),10000) $(or $(FIRST),0) $(or $(TICKS),100) \
 		$(or $(SECONDS),1800)
 
-verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
-	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test --no-color-diagnostics $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests|CrowdTests|PayloadEvaluationTests'
+verify-index:  ## Compare the index with brute force over many seeds, and run all rounds of the fuzz-like tests; SEEDS=2000 says how many.
+	ROUTERD_FUZZ_ALL=1 ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test --no-color-diagnostics $(STRICT) \
+		--filter 'SessionRegistryTests|PredicateIndexTests|CrowdTests|PayloadEvaluationTests|FuzzTests|SimulationTests|SabotageTests'
 
-chaos: release  ## Break things around the daemon for some twenty minutes and judge what came of it; docs/CHAOS.md.
+chaos: $(UNDER_TEST)  ## Break things around the daemon for some twenty minutes and judge what came of it; docs/CHAOS.md.
 	python3 Tests/chaos/run.py --routerd $(ROUTERD) $(if $(SEED),--seed $(SEED)) $(SCENARIOS)
 
-check-chaos: setup  ## The short form: the verdict's own tests, the zoo, raw requests, some kills, a deletion, a few crash points.
+check-chaos: setup $(UNDER_TEST)  ## The short form: the verdict's own tests, the zoo, raw requests, some kills, a deletion, a few crash points.
 	python3 -m unittest discover -s Tests/chaos -q
 	python3 Tests/chaos/run.py zoo raw storm model deletion sweep --kills 3 --cycles 3 --points 1 --short --without-open --routerd $(ROUTERD)
 
-check-sources:  ## Run the curl lines of docs/SOURCES.md and the SDKs of senders, from PyPI, against the daemon.
+check-sources: $(UNDER_TEST)  ## Run the curl lines of docs/SOURCES.md and the SDKs of senders, from PyPI, against the daemon.
 	@Scripts/setup.sh python3-venv curl openssl jq
 	python3 Tests/sources/run.py --routerd $(ROUTERD)
 
-check-apns:  ## Push by provider libraries of APNs, from PyPI, to the daemon and to apns-sandbox.
+check-apns: $(UNDER_TEST)  ## Push by provider libraries of APNs, from PyPI, to the daemon and to apns-sandbox.
 	@Scripts/setup.sh python3-venv curl
 	python3 Tests/apns/run.py --routerd $(ROUTERD)
 
-check-console:  ## Open every page of the console in a headless Chromium; pictures go to .build/console.
+check-console: $(UNDER_TEST)  ## Open every page of the console in a headless Chromium; pictures go to .build/console.
 	@Scripts/setup.sh python3-venv chromium
 	python3 Tests/console/run.py --routerd $(ROUTERD)
 
-check-metrics:  ## Compare alert rules, dashboard and documentation with the metrics that the daemon serves.
+check-metrics: $(UNDER_TEST)  ## Compare alert rules, dashboard and documentation with the metrics that the daemon serves.
 	python3 Tests/metrics/run.py --routerd $(ROUTERD) --promtool "$$(Scripts/promtool.sh)"
 
-check-packaging:  ## Check that the image, the manifests and the units fit together, as far as that can be done without an engine.
+check-packaging: $(UNDER_TEST)  ## Check that the image, the manifests and the units fit together, as far as that can be done without an engine.
 	@Scripts/setup.sh python3-venv
 	python3 Tests/packaging/run.py --routerd $(ROUTERD)
 
-check-openapi: debug  ## Send requests that schemathesis, from PyPI, makes of /openapi.json; SECONDS=240 says how long.
+check-openapi: $(UNDER_TEST)  ## Send requests that schemathesis, from PyPI, makes of /openapi.json; SECONDS=240 says how long.
 	@Scripts/setup.sh python3-venv
-	python3 Tests/openapi/run.py --routerd $(DEBUG) --seconds $(or $(SECONDS),240)
+	python3 Tests/openapi/run.py --routerd $(ROUTERD) --seconds $(or $(SECONDS),240)
 
-sweep-stories: setup  ## Kill the daemon within the steps of the stories; POINTS=25 says at how many calls of each kind.
+check-pairs: $(UNDER_TEST)  ## Play every ordered pair of operations on one connection, three times.
+	@Scripts/setup.sh python3-venv
+	python3 Tests/openapi/pairs.py --routerd $(ROUTERD)
+
+check-frames: $(UNDER_TEST)  ## Check the binary for async functions with too small a frame (swiftlang/swift#91639).
+	python3 Tests/frames/run.py --routerd $(ROUTERD)
+
+sweep-stories: setup release  ## Kill the daemon within the steps of the stories; POINTS=25 says at how many calls of each kind.
 	@$(BUILD) --build-tests
-	ROUTERD_STORY_POINTS=$(or $(POINTS),25) $(SWIFT) test --skip-build --no-color-diagnostics --filter StoryCrashTests
+	ROUTERD_TEST_MINUTES=60 ROUTERD_STORY_POINTS=$(or $(POINTS),25) $(SWIFT) test --skip-build --no-color-diagnostics --filter StoryCrashTests
 
 fuzz: setup  ## Give parsers, index, templates and sources bytes from libFuzzer; SECONDS=60 says how long each.
 	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)
@@ -229,7 +244,7 @@ measure-rules: release  ## Measure a decision under 0, 1, 5 and 20 rules of each
 count-instructions:  ## Count instructions and misses of a decision with valgrind; SIZES=1000,1000000 MIXES=mixed,uikit.
 	@Scripts/setup.sh valgrind binutils
 	@$(BUILD_BENCHMARK) decision-count
-	python3 Scripts/instructions.py --counter .build/release/decision-count --sizes $(SIZES) \
+	python3 Scripts/instructions.py --counter .build/optimised/release/decision-count --sizes $(SIZES) \
 		$(if $(MIXES),--mixes $(MIXES))
 
 wrk:

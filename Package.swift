@@ -169,20 +169,23 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "PredicateEngineTests", dependencies: ["PredicateEngine"], resources: [.copy("Fixtures")],
+            name: "PredicateEngineTests", dependencies: ["TestSupport", "PredicateEngine"],
+            resources: [.copy("Fixtures")],
             swiftSettings: settings),
         .testTarget(
-            name: "RouterPluginTests", dependencies: ["RouterPlugin"], exclude: ["Fixtures"], swiftSettings: settings),
+            name: "RouterPluginTests", dependencies: ["TestSupport", "RouterPlugin"], exclude: ["Fixtures"],
+            swiftSettings: settings),
         .testTarget(
             name: "RouterTests",
-            dependencies: ["PredicateEngine", "Router", "RouterPlugin", "RouterTesting"],
+            dependencies: ["TestSupport", "PredicateEngine", "Router", "RouterPlugin", "RouterTesting"],
             exclude: ["Fixtures"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PluginsTests",
             dependencies: [
-                "Plugins", "Router", "RouterPlugin", "RouterTesting", .product(name: "Crypto", package: "swift-crypto"),
+                "TestSupport", "Plugins", "Router", "RouterPlugin", "RouterTesting",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Fixtures"],
             swiftSettings: settings
@@ -190,19 +193,21 @@ let package = Package(
         .testTarget(
             name: "StoreSQLiteTests",
             dependencies: [
-                "Router", "RouterPlugin", "RouterTesting", "StoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+                "TestSupport", "Router", "RouterPlugin", "RouterTesting", "StoreSQLite",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "DeliveryCurlTests",
             dependencies: [
-                "CCurl", "DeliveryCurl", "Router", "RouterPlugin", "RouterTesting",
+                "TestSupport", "CCurl", "DeliveryCurl", "Router", "RouterPlugin", "RouterTesting",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdHTTP2", package: "hummingbird"),
             ],
             swiftSettings: settings
         ),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         // Daemons, receivers and clients, which the two targets below share.
         .target(
             name: "DaemonTesting",
@@ -220,8 +225,8 @@ let package = Package(
         .testTarget(
             name: "RouterdAppTests",
             dependencies: [
-                "DaemonTesting", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp",
-                "RouterdBench", "RouterdCommands", "StoreSQLite",
+                "TestSupport", "DaemonTesting", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin",
+                "RouterdApp", "RouterdBench", "RouterdCommands", "StoreSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -242,7 +247,7 @@ let package = Package(
         .testTarget(
             name: "RouterdClientTests",
             dependencies: [
-                "DaemonTesting", "Router", "RouterPlugin", "RouterdApp", "RouterdClient",
+                "TestSupport", "DaemonTesting", "Router", "RouterPlugin", "RouterdApp", "RouterdClient",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -253,13 +258,12 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Starts the binary, kills it and traces it.
+        // Starts the release binary, kills it and traces it.
         .testTarget(
             name: "AcceptanceTests",
             dependencies: [
-                "DaemonTesting", "Plugins", "Router", "RouterPlugin", "RouterdApp", "RouterdClient", "StoreSQLite",
-                "routerd",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "TestSupport", "DaemonTesting", "Plugins", "Router", "RouterPlugin", "RouterdApp", "RouterdClient",
+                "StoreSQLite", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["Snapshots"],
             swiftSettings: settings

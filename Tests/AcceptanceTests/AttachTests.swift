@@ -3,12 +3,13 @@ import Glibc
 import HTTPTypes
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd attach` on a daemon of its own process.
-@Suite("attach", .timeLimit(.minutes(5)))
+@Suite("attach", .longest)
 struct AttachTests {
     @Test func payloadsOfTheGreatestSizeReachTheCommand() async throws {
         let directory = try TemporaryDirectory()

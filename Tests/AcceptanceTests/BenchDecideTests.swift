@@ -1,10 +1,11 @@
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `bench decide` on a small file of sessions.
-@Suite("Bench decide", .timeLimit(.minutes(15)))
+@Suite("Bench decide", .longest)
 struct BenchDecideTests {
     @Test func everyFigureIsThere() async throws {
         let directory = try TemporaryDirectory()

@@ -1,10 +1,11 @@
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `bench rules` on a small file of rules.
-@Suite("Bench rules", .timeLimit(.minutes(15)))
+@Suite("Bench rules", .longest)
 struct BenchRulesTests {
     @Test func eachNumberOfRulesIsMeasured() async throws {
         let directory = try TemporaryDirectory()

@@ -1,12 +1,13 @@
 import Foundation
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Servers behind a rule of the kind `routerd.rule.http`: the example, and servers that misbehave.
-@Suite("call-outs", .timeLimit(.minutes(5)))
+@Suite("call-outs", .longest)
 struct CallOutServerTests {
     private static let plugin = "com.example.rule.duty"
 

@@ -2,12 +2,13 @@ import Foundation
 import RouterPlugin
 import RouterdApp
 import StoreSQLite
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd check`: every fault of a file, with its place.
-@Suite("check", .timeLimit(.minutes(15)))
+@Suite("check", .longest)
 struct CheckTests {
     /// `@` stands for the folder of the test.
     static let good = """

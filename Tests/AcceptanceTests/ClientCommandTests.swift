@@ -1,12 +1,13 @@
 import Glibc
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `send`, `explain` and `receive` against a daemon that runs.
-@Suite("Clients", .timeLimit(.minutes(15)))
+@Suite("Clients", .longest)
 struct ClientCommandTests {
     @Test func aNotificationGoesFromSendToReceive() async throws {
         let receiver = try Program(["receive", "--listen", "127.0.0.1:0", "--secret", Receiver.secret, "--json"])

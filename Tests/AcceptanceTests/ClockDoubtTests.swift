@@ -4,12 +4,13 @@ import Router
 import RouterPlugin
 import RouterdApp
 import StoreSQLite
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The real daemon with rows that are much older than its clock: the same as a clock that is ahead.
-@Suite("Doubted clock", .timeLimit(.minutes(15)))
+@Suite("Doubted clock", .longest)
 struct ClockDoubtTests {
     private static let day: Int64 = 24 * 60 * 60 * 1000
 

@@ -2,12 +2,13 @@ import Glibc
 import HTTPTypes
 import RouterPlugin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Kills the daemon under load, again and again: every notification that it has answered 202 is delivered, in order.
-@Suite("kill -9", .timeLimit(.minutes(15)))
+@Suite("kill -9", .longest)
 struct CrashTests {
     /// The senders' record of their requests.
     private final class Book: Sendable {

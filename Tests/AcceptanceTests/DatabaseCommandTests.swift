@@ -3,12 +3,13 @@ import Glibc
 import HTTPTypes
 import RouterPlugin
 import StoreSQLite
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd database`: an operator's work with the file, beside a daemon and without one.
-@Suite("database", .timeLimit(.minutes(15)))
+@Suite("database", .longest)
 struct DatabaseCommandTests {
     @Test func aBackupBesideALoadedDaemonIsWholeAndServes() async throws {
         let directory = try TemporaryDirectory()
@@ -82,7 +83,7 @@ struct DatabaseCommandTests {
         #expect(backup.status == 1 && access(directory.file("copy"), F_OK) != 0)
     }
 
-    @Test(.timeLimit(.minutes(15))) func aBackupThatIsCutOffLeavesNothing() async throws {
+    @Test(.longest) func aBackupThatIsCutOffLeavesNothing() async throws {
         let directory = try TemporaryDirectory()
         // More than SQLite keeps in memory: it has written some of the copy, and its journal, when there is no room.
         try await withServedDaemon(database: directory.file()) { daemon in

@@ -2,12 +2,13 @@ import Foundation
 import Glibc
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The real daemon on a disk that takes no more: the kernel refuses its writes, and takes them again later.
-@Suite("Disk", .timeLimit(.minutes(15)))
+@Suite("Disk", .longest)
 struct DiskTests {
     @Test func aDiskThatRefusesIsSaidAndOutlived() async throws {
         let directory = try TemporaryDirectory()

@@ -1,10 +1,11 @@
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd doctor` without a daemon and beside one.
-@Suite("Doctor", .timeLimit(.minutes(5)))
+@Suite("Doctor", .longest)
 struct DoctorTests {
     private func examine(_ arguments: String...) async throws -> (status: Int32, findings: [JSONValue]) {
         let ended = try await Program(["doctor", "--json"] + arguments).ended()

@@ -1,10 +1,11 @@
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `bench store` and `bench post`: the costs that delivery cannot avoid.
-@Suite("Floor commands", .timeLimit(.minutes(15)))
+@Suite("Floor commands", .longest)
 struct FloorCommandTests {
     @Test(arguments: [
         (["post", "--url", "http://127.0.0.1:9", "--concurrency", "0"], "--concurrency has to be 1 to 4096"),

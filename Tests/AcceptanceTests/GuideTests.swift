@@ -1,12 +1,13 @@
 import Foundation
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The configurations that docs/PLUGINS.md shows are ones that a daemon takes.
-@Suite("The guide for plugins", .timeLimit(.minutes(5)))
+@Suite("The guide for plugins", .longest)
 struct GuideTests {
     private static let guide = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/PLUGINS.md")

@@ -1,12 +1,13 @@
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The output of `--help` is a file, so that a change of it is seen. `RECORD_SNAPSHOTS=1 swift test` writes the files
 /// again.
-@Suite("Help", .timeLimit(.minutes(15)))
+@Suite("Help", .longest)
 struct HelpTests {
     @Test(arguments: [
         "", "serve", "check", "doctor", "rules", "rules test", "rules diff", "rules put", "rules show", "rules reset",

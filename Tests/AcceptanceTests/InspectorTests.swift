@@ -1,11 +1,12 @@
 import Glibc
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The page of `routerd receive --ui` and the requests that it makes.
-@Suite("Inspector", .timeLimit(.minutes(5)))
+@Suite("Inspector", .longest)
 struct InspectorTests {
     private struct Client: Sendable {
         let port: Int

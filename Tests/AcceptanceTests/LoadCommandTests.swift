@@ -1,12 +1,13 @@
 import Glibc
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `bench load` against a daemon that runs.
-@Suite("Load command", .timeLimit(.minutes(15)))
+@Suite("Load command", .longest)
 struct LoadCommandTests {
     @Test func everythingAcceptedComes() async throws {
         let directory = try TemporaryDirectory()

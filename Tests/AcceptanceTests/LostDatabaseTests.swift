@@ -3,12 +3,13 @@ import Glibc
 import HTTPTypes
 import RouterPlugin
 import StoreSQLite
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The real daemon whose database goes away, and the start after it.
-@Suite("Lost database", .timeLimit(.minutes(15)))
+@Suite("Lost database", .longest)
 struct LostDatabaseTests {
     private static let losses: [(name: String, lose: @Sendable (String) throws -> Void)] = [
         ("unlink all", { file in for end in ["", "-wal", "-shm"] { try remove(file + end) } }),

@@ -1,12 +1,13 @@
 import Foundation
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd plugin new`: the files of each language. Other tests run the projects: `Tests/example/run.py` builds the one in
 /// Swift, and `Tests/readme/run.py` plays those of docs/PLUGINS.md.
-@Suite("new plugins", .timeLimit(.minutes(5)))
+@Suite("new plugins", .longest)
 struct NewPluginTests {
     private static let package = URL(filePath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

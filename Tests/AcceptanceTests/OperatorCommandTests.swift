@@ -1,12 +1,13 @@
 import Glibc
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The commands by which an operator inspects a daemon and resumes its lanes.
-@Suite("Operator's commands", .timeLimit(.minutes(15)))
+@Suite("Operator's commands", .longest)
 struct OperatorCommandTests {
     private static func words(_ output: String) -> [String] {
         output.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }

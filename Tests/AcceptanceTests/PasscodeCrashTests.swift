@@ -1,11 +1,12 @@
 import Glibc
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The real binary is killed while a passcode is compared; `StoryCrashTests` kills it at all other steps.
-@Suite("kill -9: passcodes", .timeLimit(.minutes(15)))
+@Suite("kill -9: passcodes", .longest)
 struct PasscodeCrashTests {
     /// - Parameter logRounds: The cost of hashes: unoptimised code takes ten seconds for one of the usual cost.
     private func run(

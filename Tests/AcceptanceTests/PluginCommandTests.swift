@@ -1,11 +1,12 @@
 import Plugins
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd plugins`: the manifests as text and as JSON.
-@Suite("plugins", .timeLimit(.minutes(15)))
+@Suite("plugins", .longest)
 struct PluginCommandTests {
     @Test func everyPluginIsListed() async throws {
         let ended = try await Program.run("plugins")

@@ -1,10 +1,11 @@
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd eval` and `routerd decide`: the language and the choice without a daemon.
-@Suite("eval and decide", .timeLimit(.minutes(15)))
+@Suite("eval and decide", .longest)
 struct PredicateCommandTests {
     private static let evaluations: [(arguments: [String], status: Int32, output: String)] = [
         (["SELF BEGINSWITH 'a'", "abc"], 0, "true\n"),

@@ -2,12 +2,13 @@ import Foundation
 import HTTPTypes
 import Plugins
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Rules in processes of their own: projects and examples, the command line, and plugins that misbehave.
-@Suite("process rules", .timeLimit(.minutes(5)))
+@Suite("process rules", .longest)
 struct ProcessRuleTests {
     private static let plugin = "com.example.rule.shielded-roles"
     private static let package = URL(filePath: #filePath).resolvingSymlinksInPath()

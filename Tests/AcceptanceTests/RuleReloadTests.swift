@@ -1,12 +1,13 @@
 import Foundation
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Rules in processes of a running daemon are changed without a restart, or not at all.
-@Suite("reload of process rules", .timeLimit(.minutes(5)))
+@Suite("reload of process rules", .longest)
 struct RuleReloadTests {
     private static let hasPython = access("/usr/bin/python3", X_OK) == 0
     private static let program = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()

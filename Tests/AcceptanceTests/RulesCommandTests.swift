@@ -1,12 +1,13 @@
 import Foundation
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd rules`, and daemons with rules without code.
-@Suite("rules", .timeLimit(.minutes(5)))
+@Suite("rules", .longest)
 struct RulesCommandTests {
     private static let example = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(

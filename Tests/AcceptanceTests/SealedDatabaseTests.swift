@@ -3,12 +3,13 @@ import Glibc
 import HTTPTypes
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Secrets at rest, with the real daemon: nothing of them on disk, and no start without their key.
-@Suite("Sealed database", .timeLimit(.minutes(15)))
+@Suite("Sealed database", .longest)
 struct SealedDatabaseTests {
     private static let secrets = [
         "whsec_CanaryCanaryCanaryCanaryCanary01", "whsec_SecondCanarySecondCanarySecond02",

@@ -4,13 +4,14 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import StoreSQLite
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// `routerd serve` as users start and stop it.
-@Suite("serve", .timeLimit(.minutes(15)))
+@Suite("serve", .longest)
 struct ServeTests {
     @Test func saysWhereItListensAndStopsWhenTold() async throws {
         let directory = try TemporaryDirectory()

@@ -1,10 +1,11 @@
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `apply`, `diff`, `export` and `source` on a daemon that runs.
-@Suite("apply, diff, export", .timeLimit(.minutes(15)))
+@Suite("apply, diff, export", .longest)
 struct SetCommandTests {
     @Test func anExportedSetIsANoOp() async throws {
         let directory = try TemporaryDirectory()

@@ -2,12 +2,13 @@ import Glibc
 import HTTPTypes
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// A socket that the service manager has bound: LISTEN_FDS, LISTEN_PID.
-@Suite("Socket activation", .timeLimit(.minutes(15)))
+@Suite("Socket activation", .longest)
 struct SocketActivationTests {
     /// Becomes the program with a listening socket as descriptor 3, and prints the port. An address beyond loopback is bound in a
     /// network namespace of its own.

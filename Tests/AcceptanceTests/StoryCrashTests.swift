@@ -1,11 +1,12 @@
 import Foundation
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The stories on the real binary, which is killed at every step of them, and within the steps.
-@Suite("kill -9: stories", .timeLimit(.minutes(60)))
+@Suite("kill -9: stories", .longest)
 struct StoryCrashTests {
     /// A step is answered, and the daemon dies; the clients' next requests go to another process. Or no client has seen
     /// its answer, and each repeats all its requests.

@@ -1,10 +1,11 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// A daemon that a supervisor such as systemd has started.
-@Suite("supervised daemons", .timeLimit(.minutes(5)))
+@Suite("supervised daemons", .longest)
 struct SupervisedDaemonTests {
     @Test func theDaemonTellsItsStates() async throws {
         let directory = try TemporaryDirectory()

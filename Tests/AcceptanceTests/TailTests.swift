@@ -3,12 +3,13 @@ import HTTPTypes
 import RouterPlugin
 import RouterdApp
 import RouterdClient
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// `routerd tail` on a daemon of its own process.
-@Suite("Tail", .timeLimit(.minutes(15)))
+@Suite("Tail", .longest)
 struct TailTests {
     private static func put(_ session: String, _ daemon: ServedDaemon) async throws {
         let path = "\(TestDaemon.gallery)/sessions/\(session)"

@@ -1,12 +1,13 @@
 import Glibc
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Spans of the binary at a collector.
-@Suite("Traces", .timeLimit(.minutes(15)))
+@Suite("Traces", .longest)
 struct TraceTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let sender = "b7ad6b7169203331"

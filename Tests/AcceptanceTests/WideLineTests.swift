@@ -1,11 +1,12 @@
 import Glibc
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The log of the binary in the form for programs.
-@Suite("log.format json", .timeLimit(.minutes(15)))
+@Suite("log.format json", .longest)
 struct WideLineTests {
     private static let environment = ["ROUTERD_LOG_FORMAT": "json", "ROUTERD_LOG_LEVEL": "debug"]
 

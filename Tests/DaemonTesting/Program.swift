@@ -20,12 +20,14 @@ final class Program: Sendable {
     private let exit = Mutex<Int32?>(nil)
     private let exited = Tally()
 
-    /// The binary is beside the test bundle, where the build puts both.
+    /// The binary under test: that of the variable `ROUTERD`, or the release build.
     static var path: String {
         get throws {
-            let bundle = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-            let path = bundle.deletingLastPathComponent().appending(path: "routerd").path
-            guard access(path, X_OK) == 0 else { throw ProgramError(reason: "there is no binary at \(path)") }
+            let release = ProjectFiles.root.appending(path: ".build/release/routerd").path
+            let path = ProcessInfo.processInfo.environment["ROUTERD"] ?? release
+            guard access(path, X_OK) == 0 else {
+                throw ProgramError(reason: "no binary at \(path); `make release` builds it")
+            }
             return path
         }
     }

@@ -4,6 +4,7 @@ import Foundation
 enum ProjectFiles {
     private static let tests = URL(filePath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent()
+    static let root = tests.deletingLastPathComponent()
 
     /// The payloads of one kind, by name: requests as APNs' senders and GitHub post them.
     static func payloads(_ kind: String) throws -> [(name: String, bytes: [UInt8])] {
@@ -15,7 +16,7 @@ enum ProjectFiles {
 
     /// A text at a path of the project.
     static func text(_ path: String) throws -> String {
-        try String(contentsOf: tests.deletingLastPathComponent().appending(path: path), encoding: .utf8)
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
     /// A file of nst/JSONTestSuite.
@@ -40,7 +41,7 @@ enum ProjectFiles {
     /// A page of docs, and the same page with a table between its marks `routes` and `end of routes`; with
     /// `RECORD_SNAPSHOTS` in the environment, the table is recorded first.
     static func page(_ name: String, table: String) throws -> (page: String, expected: String) {
-        let file = tests.deletingLastPathComponent().appending(path: "docs/\(name)")
+        let file = root.appending(path: "docs/\(name)")
         let page = try String(contentsOf: file, encoding: .utf8)
         let (begin, end) = ("<!-- routes -->\n", "\n<!-- end of routes -->")
         let parts = page.components(separatedBy: begin)

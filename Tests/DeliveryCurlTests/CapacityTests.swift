@@ -2,10 +2,11 @@ import DeliveryCurl
 import Dispatch
 import Router
 import Synchronization
+import TestSupport
 import Testing
 
 /// More requests than the transport runs at once.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.longest)
 struct CapacityTests {
     @Test func neverMoreRunThanThereAreSlots() async throws {
         let (arrivals, arrival) = AsyncStream.makeStream(of: Int.self)

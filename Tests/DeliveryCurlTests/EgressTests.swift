@@ -1,13 +1,14 @@
 import CCurl
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DeliveryCurl
 
 /// The guard on real connections. All of them go to loopback, whatever becomes of the guard: nothing here may ever
 /// reach for another address, not even to see it refused.
-@Suite("Egress guard", .timeLimit(.minutes(15)))
+@Suite("Egress guard", .longest)
 struct EgressTests {
     /// How a URL can name loopback, and which loopback it is.
     static let spellings: [(host: String, server: HostileServer.Host)] = [

@@ -1,10 +1,11 @@
 import DeliveryCurl
 import Foundation
 import Router
+import TestSupport
 import Testing
 
 /// Exchanges with a receiver that behaves.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.longest)
 struct ExchangeTests {
     @Test("The body arrives byte for byte", arguments: [0, 1, 1023, 70_000, 262_144])
     func bodyArrives(size: Int) async throws {

@@ -2,10 +2,11 @@ import DeliveryCurl
 import Glibc
 import Router
 import Synchronization
+import TestSupport
 import Testing
 
 /// Receivers that are slow, broken, absent or up to no good. Each costs a slot until its limit, and nothing else.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.longest)
 struct HostileReceiverTests {
     @Test func answerAfterTheLimitTimesOut() async throws {
         let result = try await exchange(timeoutMilliseconds: 200) { connection in

@@ -2,12 +2,13 @@ import Dispatch
 import Router
 import RouterPlugin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DeliveryCurl
 
 /// Names, and a resolver that says and does what a test wants.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.longest)
 struct LookUpTests {
     /// A resolver that counts its questions.
     private final class Resolver: Sendable {

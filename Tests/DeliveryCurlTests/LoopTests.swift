@@ -1,11 +1,12 @@
 import CCurl
 import Router
+import TestSupport
 import Testing
 
 @testable import DeliveryCurl
 
 /// The loop, driven round by round on the test's own thread.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.longest)
 struct LoopTests {
     @Test func aFailureOfTheEngineFailsRunningTransfersAndNoLaterOnes() throws {
         let server = try HostileServer { connection in

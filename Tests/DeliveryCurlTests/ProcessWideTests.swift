@@ -1,10 +1,11 @@
 import DeliveryCurl
 import Foundation
 import Router
+import TestSupport
 import Testing
 
 /// Effects on the process as a whole, each in a process of its own.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.longest)
 struct ProcessWideTests {
     @Test func proxiesInTheEnvironmentAreIgnored() async {
         await #expect(processExitsWith: .success) {

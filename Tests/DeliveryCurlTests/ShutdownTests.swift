@@ -3,10 +3,11 @@ import Dispatch
 import Glibc
 import Router
 import Synchronization
+import TestSupport
 import Testing
 
 /// The end of a transport: whatever its requests were doing, each completion is called exactly once.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.longest)
 struct ShutdownTests {
     @Test func runningRequestsMayFinishAndWaitingOnesAreHandedBack() async throws {
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)

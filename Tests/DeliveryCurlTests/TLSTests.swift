@@ -4,10 +4,11 @@ import Hummingbird
 import HummingbirdHTTP2
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 /// Receivers behind TLS, with certificates of an authority made for the run.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.longest)
 struct TLSTests {
     @Test func speaksHTTP2WhenTheServerDoes() async throws {
         let authority = try TestAuthority.shared.get()

@@ -1,5 +1,6 @@
 import CCurl
 import Router
+import TestSupport
 import Testing
 
 @testable import DeliveryCurl
@@ -128,7 +129,7 @@ struct TransferStateMachineTests {
 }
 
 /// The callbacks of the multi handle refuse every thread but the loop's, each in a process of its own.
-@Suite("The owner of the multi handle", .timeLimit(.minutes(15)))
+@Suite("The owner of the multi handle", .longest)
 struct OwnerThreadTests {
     /// Makes a call with the context of a callback, on the loop's thread or on another one.
     private static func call(

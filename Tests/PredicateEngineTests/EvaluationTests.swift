@@ -5,7 +5,7 @@ import Testing
 /// The meaning of predicates, beyond the vectors.
 @Suite struct EvaluationTests {
     @Test func agreesWithTheOracleOnRandomPredicates() throws {
-        for seed in UInt64(1)...4000 {
+        for seed in UInt64(1)...FuzzRounds.of(4000) {
             var source = RandomPredicates(seed: seed)
             // Every other tree is a single comparison, whose result nothing around it can hide.
             let tree = seed.isMultiple(of: 2) ? source.tree() : .comparison(source.comparison())

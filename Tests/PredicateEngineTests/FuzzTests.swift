@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func randomTokens() {
-        for seed in UInt64(1)...20_000 {
+        for seed in UInt64(1)...FuzzRounds.of(20_000) {
             var random = SplitMix64(seed: seed)
             let separator = random.pick(["", " "])
             let text = (0..<random.below(14)).map { _ in random.pick(Self.words) }.joined(separator: separator)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func randomBytes() {
-        for seed in UInt64(1)...5000 {
+        for seed in UInt64(1)...FuzzRounds.of(5000) {
             var random = SplitMix64(seed: seed)
             let bytes = (0..<random.below(40)).map { _ in UInt8.random(in: 0...255, using: &random) }
             check(String(decoding: bytes, as: UTF8.self), seed)
@@ -41,7 +41,7 @@ import Testing
     /// Vectors with a few bytes changed, dropped, doubled or swapped with those of another.
     @Test func mutatedVectors() throws {
         let vectors = try Fixture.vectors().map { Array($0.predicate.utf8) }.filter { $0.count < 400 }
-        for seed in UInt64(1)...15_000 {
+        for seed in UInt64(1)...FuzzRounds.of(15_000) {
             var random = SplitMix64(seed: seed)
             var bytes = random.pick(vectors)
             for _ in 0...random.below(3) where !bytes.isEmpty {

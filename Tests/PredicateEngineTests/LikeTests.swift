@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func agreesWithTheTableOnRandomCases() {
-        for seed in UInt64(1)...6000 {
+        for seed in UInt64(1)...FuzzRounds.of(6000) {
             var source = RandomPredicates(seed: seed)
             let options = source.options()
             let pattern = source.text(maxPieces: 6)

@@ -1,12 +1,13 @@
 import NIOCore
 import NIOPosix
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import RouterdClient
 
 /// Answers that come before the server has the whole request.
-@Suite("Early answers", .timeLimit(.minutes(5)))
+@Suite("Early answers", .longest)
 struct EarlyAnswerTests {
     /// Answers the first bytes of a connection, reads no more, and ends its side.
     private final class Refusal: ChannelInboundHandler {

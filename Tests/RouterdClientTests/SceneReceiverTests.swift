@@ -6,6 +6,7 @@ import Router
 import RouterPlugin
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
@@ -13,7 +14,7 @@ import Testing
 @testable import RouterdClient
 
 /// The Swift client against a daemon in this process.
-@Suite("Scene receiver", .timeLimit(.minutes(5)))
+@Suite("Scene receiver", .longest)
 struct SceneReceiverTests {
     private static let application = ApplicationID(unchecked: "com.example.gallery")
     private static let session = SessionID(unchecked: "agent 1")

@@ -1,11 +1,12 @@
 import RouterPlugin
 import RouterdClient
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The Swift client behind a proxy that terminates TLS; a server with one answer stands for it.
-@Suite("TLS of the client", .timeLimit(.minutes(5)))
+@Suite("TLS of the client", .longest)
 struct TLSTests {
     @Test func aCertificateOfATrustedAuthorityIsNeeded() async throws {
         let directory = try TemporaryDirectory()

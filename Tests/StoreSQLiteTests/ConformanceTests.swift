@@ -51,7 +51,8 @@ struct ConformanceTests {
     @Test(arguments: FlawedStore.Flaw.allCases)
     func theSuiteFindsAFlaw(_ flaw: FlawedStore.Flaw) {
         let violations = StoreSuite.violations(
-            fresh: { FlawedStore(flaw, ModelStore()) }, reopening: { FlawedStore(flaw, $0.model.snapshot()) })
+            untilFirst: true, fresh: { FlawedStore(flaw, ModelStore()) },
+            reopening: { FlawedStore(flaw, $0.model.snapshot()) })
         #expect(!violations.isEmpty)
     }
 }

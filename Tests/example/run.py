@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-ROUTERD = ROOT / ".build/debug/routerd"
+ROUTERD = ROOT / ".build/release/routerd"
 BINARY = ROOT / ".build/debug/kiosk-router"
 RULE = "com.example.rule.shielded-roles"
 MAXIMUM_LINES = 60

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the programs of Examples/windows-and-gates and the requests of docs/SCENES.md against a daemon.
 
-Usage: Tests/scenes/run.py [--routerd .build/debug/routerd]
+Usage: Tests/scenes/run.py [--routerd .build/release/routerd]
 
 Each program runs to its end against a daemon. Then it runs through a proxy that changes one request, such as the secret
 of an endpoint, and must end with status 1 and a message about the promise that does not hold any more. A daemon with API
@@ -187,7 +187,7 @@ def check_document(routerd: Path, folder: Path) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--routerd", type=Path, default=ROOT / ".build/debug/routerd", help="the binary")
+    parser.add_argument("--routerd", type=Path, default=ROOT / ".build/release/routerd", help="the binary")
     given = parser.parse_args()
     for tool in ("bash", "curl", "jq", "openssl"):
         if shutil.which(tool) is None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends webhooks of other systems to the real daemon, and checks that they arrive.
 
-Usage: Tests/sources/run.py [--routerd .build/debug/routerd] [page] [github] [cloudevents] [standardwebhooks]
+Usage: Tests/sources/run.py [--routerd .build/release/routerd] [page] [github] [cloudevents] [standardwebhooks]
 
 | part | sends |
 |---|---|
@@ -45,7 +45,7 @@ def enter_environment() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--routerd", type=Path, default=ROOT / ".build/debug/routerd", help="the binary")
+    parser.add_argument("--routerd", type=Path, default=ROOT / ".build/release/routerd", help="the binary")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all of them unless told")
     given = parser.parse_args()
     if unknown := [part for part in given.parts if part not in PARTS]:

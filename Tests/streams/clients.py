@@ -1,6 +1,6 @@
 """Plays the clients of docs/STREAMS.md against a daemon: tabs in headless Chromium, the Python client, and WebSockets.
 
-    python3 Tests/streams/clients.py .build/debug/routerd
+    python3 Tests/streams/clients.py .build/release/routerd
 
 A notification goes to the one tab that prefers its content; when that tab is closed, the next one goes to the other tab.
 The tabs and the agent hold tokens of their sessions; the key stays with the server of the pages. A delivery that was called

@@ -1,6 +1,6 @@
 """Unlocks a gate by a passkey: headless Chromium with a virtual authenticator against the daemon.
 
-    python3 Tests/streams/passkeys.py .build/debug/routerd
+    python3 Tests/streams/passkeys.py .build/release/routerd
 
 The page makes a credential, whose public key becomes the key of the device, and answers the challenge of the locked gate with
 an assertion. The assertion is taken once, and one without a verified person is refused.

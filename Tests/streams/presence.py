@@ -1,6 +1,6 @@
 """Tabs that go behind one another, networks that are cut, daemons that start again or say nothing.
 
-    python3 Tests/streams/presence.py .build/debug/routerd
+    python3 Tests/streams/presence.py .build/release/routerd
 
 Two tabs in headless Chromium and the Python client reach the daemon through a relay. The tab in front is in the foreground, the
 other one in the background. After a cut that lasts longer than `delivery.presenceSeconds`, and after a restart, each session

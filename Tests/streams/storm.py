@@ -1,6 +1,6 @@
 """Kills a daemon again and again while receivers that connect out take and acknowledge deliveries.
 
-    python3 Tests/streams/storm.py .build/debug/routerd --kills 50 --receivers 64
+    python3 Tests/streams/storm.py .build/release/routerd --kills 50 --receivers 64
 
 At the end nothing accepted is lost, each receiver has seen its notifications in order, a delivery came again only where its
 acknowledgement had not been answered by 204, and the numbers of each session have no gap.

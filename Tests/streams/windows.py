@@ -1,6 +1,6 @@
 """Plays Examples/windows as its README tells it: two tabs in headless Chromium, and the agent on the command line.
 
-    python3 Tests/streams/windows.py .build/debug/routerd
+    python3 Tests/streams/windows.py .build/release/routerd
 
 A notification appears in the tab that prefers its content, and in the other one after that tab was closed; the agent
 prints its own. The phone shows calls, also those that came in flight mode and while its page was closed. Pictures go to

@@ -11,12 +11,14 @@ package enum StoreSuite {
     /// Every way in which the stores break the contract, as `case: finding`; empty if there is none.
     ///
     /// `fresh` creates an empty store; `reopening` closes a store and opens its data again. The seed selects the random
-    /// histories.
+    /// histories. With `untilFirst` the cases after the first violation are left out.
     package static func violations<Subject: Store>(
-        seed: UInt64 = 1, fresh: () throws -> Subject, reopening: @escaping (Subject) throws -> Subject
+        seed: UInt64 = 1, untilFirst: Bool = false, fresh: () throws -> Subject,
+        reopening: @escaping (Subject) throws -> Subject
     ) -> [String] {
         var violations: [String] = []
         func run(_ name: String, _ body: (StoreTrial<Subject>) throws -> Void) {
+            if untilFirst, !violations.isEmpty { return }
             do {
                 let trial = StoreTrial(name, try fresh(), reopening)
                 do {

@@ -61,6 +61,9 @@ struct SabotageTests {
         (.countsNumbersInMemory, ["numbers: "]),
     ]
 
+    /// The first seed of each sabotage's detection; a change of the simulator makes others, which the tests print.
+    static let recorded: [Sabotage: UInt64] = [:]
+
     /// The sabotages of receivers that connect out.
     private static let ofStreams: Set<Sabotage> = [
         .missesTheEnd, .endsTheSuccessor, .keepsSuperseded, .believesStrangers, .acknowledgesInMemory,
@@ -97,10 +100,14 @@ struct SabotageTests {
 
     @Test("Each sabotage is detected", arguments: findings)
     func noticed(sabotage: Sabotage, findings: [String]) {
-        for seed in Self.seeds {
+        let recorded = Self.recorded[sabotage].map { [$0] } ?? []
+        for seed in recorded + Self.seeds {
             let report = run(seed, sabotage)
             let isNoticed = report.violations.contains { violation in findings.contains { violation.hasPrefix($0) } }
-            if isNoticed { return }
+            if isNoticed {
+                if recorded != [seed] { print("SabotageTests.recorded: .\(sabotage): \(seed),") }
+                return
+            }
         }
         Issue.record("\(sabotage) was not noticed in \(Self.seeds.count) seeds.")
     }
@@ -108,7 +115,7 @@ struct SabotageTests {
     /// The cause of the findings is the sabotage, and not the world around it.
     @Test("The same worlds are sound without a sabotage")
     func control() {
-        for seed in Self.seeds {
+        for seed in Self.seeds.prefix(SimulationRounds.of(60)) {
             let report = run(seed, nil)
             guard report.isSound else {
                 Issue.record("\(report)")

@@ -1,5 +1,11 @@
+import Glibc
 import RouterTesting
 import Testing
+
+/// The number of histories of a test: a third, or all with `ROUTERD_FUZZ_ALL` (`make verify-index`).
+enum SimulationRounds {
+    static func of(_ all: Int) -> Int { getenv("ROUTERD_FUZZ_ALL") == nil ? all / 3 : all }
+}
 
 /// Whole histories drawn from seeds. A failure prints its seed, which reproduces it.
 ///
@@ -108,8 +114,8 @@ struct SimulationTests {
     @Test("Passcodes lock, open, are changed, mistyped and wiped")
     func passcodes() {
         var total = SimulationStatistics()
-        for seed in 0..<100 as Range<UInt64> {
-            let report = Simulation.run(seed: seed, ticks: 100) { options in
+        for seed in 0..<UInt64(SimulationRounds.of(100)) {
+            let report = Simulation.run(seed: seed, ticks: 60) { options in
                 options.gated = 1000
                 options.gate = 100
                 options.locked = 1000
@@ -122,8 +128,8 @@ struct SimulationTests {
             if !report.isSound { Issue.record("\(report)") }
             total = total + report.statistics
         }
-        #expect(total.locks > 50 && total.unlocks > 30 && total.signatures > 5, "\(total)")
-        #expect(total.wrongPasscodes > 50 && total.exhausted > 5 && total.changes > 5, "\(total)")
-        #expect(total.crashes > 30 && total.jumps > 5 && total.takeovers > 5, "\(total)")
+        #expect(total.locks > 10 && total.unlocks > 5 && total.signatures > 0, "\(total)")
+        #expect(total.wrongPasscodes > 10 && total.exhausted > 0 && total.changes > 0, "\(total)")
+        #expect(total.crashes > 5 && total.jumps > 0 && total.takeovers > 0, "\(total)")
     }
 }

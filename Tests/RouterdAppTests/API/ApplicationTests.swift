@@ -1,10 +1,11 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
-@Suite("Applications", .timeLimit(.minutes(15)))
+@Suite("Applications", .longest)
 struct ApplicationTests {
     private static let whole = """
         {"displayName": "Gallery",

@@ -2,13 +2,14 @@ import Foundation
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Invalid input is refused with a code of its own, changes nothing, and affects no other request.
-@Suite("Bad input", .timeLimit(.minutes(15)))
+@Suite("Bad input", .longest)
 struct BadInputTests {
     static let groups: [(name: String, calls: [BadCall])] = [
         ("malformed", BadCall.malformed), ("not objects", BadCall.notObjects), ("sizes", BadCall.sizes),

@@ -5,13 +5,14 @@ import NIOEmbedded
 import Router
 import RouterPlugin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Many items in one request: a line each, and a bad line fails alone.
-@Suite("Batches", .timeLimit(.minutes(15)))
+@Suite("Batches", .longest)
 struct BatchTests {
     private static let endpoint = #""endpoint":{"url":"http://127.0.0.1:9/hook","secret":"\#(Receiver.secret)"}"#
 

@@ -2,6 +2,7 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
@@ -30,7 +31,7 @@ struct BroadcastPart: Equatable, Sendable {
 }
 
 /// One request that becomes a notification for each session that can have it.
-@Suite("Broadcasts", .timeLimit(.minutes(15)))
+@Suite("Broadcasts", .longest)
 struct BroadcastTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let allowing = #"{"routing":{"broadcasts":true},"delivery":{"retrySchedule":[600]}}"#

@@ -1,11 +1,12 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
-@Suite("Console", .timeLimit(.minutes(15)))
+@Suite("Console", .longest)
 struct ConsoleTests {
     @Test func filesAreServedUnderAStrictPolicy() async throws {
         try await withDaemon(TestDaemon.Options()) { daemon in

@@ -2,12 +2,13 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The egress guard refuses an endpoint at registration, as far as its facts are known then.
-@Suite("Endpoints and the egress guard", .timeLimit(.minutes(15)))
+@Suite("Endpoints and the egress guard", .longest)
 struct EndpointGuardTests {
     private static let session = "\(TestDaemon.gallery)/sessions/win-1"
 

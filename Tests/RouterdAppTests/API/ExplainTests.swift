@@ -2,11 +2,12 @@ import HTTPTypes
 import Plugins
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
-@Suite("Explain", .timeLimit(.minutes(15)))
+@Suite("Explain", .longest)
 struct ExplainTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let path = "\(TestDaemon.gallery)/explain"

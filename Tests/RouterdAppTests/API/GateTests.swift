@@ -2,12 +2,13 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Gates over HTTP: permitted requests, and their answers.
-@Suite("Gates", .timeLimit(.minutes(15)))
+@Suite("Gates", .longest)
 struct GateTests {
     private static let gate = "\(TestDaemon.gallery)/gate"
     private static let gated = #"{"gates":{"onboarding":{}}}"#

@@ -1,5 +1,6 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
@@ -7,7 +8,7 @@ import Testing
 
 /// One verdict on a document at every entry point: accepted by all, or refused by all with the same code at the same
 /// byte, and then nothing has changed. docs/API.md, "JSON that is taken", has the rules.
-@Suite("Hostile JSON", .timeLimit(.minutes(15)))
+@Suite("Hostile JSON", .longest)
 struct HostileJSONTests {
     private static let ways = JSONWay.plain + JSONWay.sources
 

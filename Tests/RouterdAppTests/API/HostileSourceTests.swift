@@ -5,6 +5,7 @@ import HummingbirdTesting
 import NIOCore
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
@@ -12,7 +13,7 @@ import Testing
 
 /// Requests of senders that are hard to judge beside their JSON: forms, headers, queries, groups, and values that
 /// templates use.
-@Suite("Hostile requests to sources", .timeLimit(.minutes(10)))
+@Suite("Hostile requests to sources", .longest)
 struct HostileSourceTests {
     private static let form = ["content-type": "application/x-www-form-urlencoded"]
 

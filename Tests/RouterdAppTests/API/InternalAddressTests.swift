@@ -2,13 +2,14 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Addresses of the operator's network in the attempts that are shown.
-@Suite("Internal addresses", .timeLimit(.minutes(15)))
+@Suite("Internal addresses", .longest)
 struct InternalAddressTests {
     private static let gallery = ApplicationID(unchecked: "com.example.gallery")
     private static let keys = [

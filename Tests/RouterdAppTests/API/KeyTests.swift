@@ -1,12 +1,13 @@
 import HTTPTypes
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The rights of API keys, and the facts hidden from them.
-@Suite("API keys", .timeLimit(.minutes(15)))
+@Suite("API keys", .longest)
 struct KeyTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let mine = ApplicationID(unchecked: "mine")

@@ -1,12 +1,13 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
-@Suite("Metrics", .timeLimit(.minutes(15)))
+@Suite("Metrics", .longest)
 struct MetricsTests {
     @Test func countWhatHasHappened() async throws {
         try await withGallery { daemon, receiver in

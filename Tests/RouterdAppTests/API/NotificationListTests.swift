@@ -1,10 +1,11 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
-@Suite("List of notifications", .timeLimit(.minutes(15)))
+@Suite("List of notifications", .longest)
 struct NotificationListTests {
     private static let list = "/v1/notifications"
 

@@ -3,11 +3,12 @@ import Router
 import RouterPlugin
 import RouterdApp
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
-@Suite("Notifications", .timeLimit(.minutes(15)))
+@Suite("Notifications", .longest)
 struct NotificationTests {
     private static let url = "http://127.0.0.1:9/hook"
 

@@ -1,10 +1,11 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
-@Suite("Operating", .timeLimit(.minutes(15)))
+@Suite("Operating", .longest)
 struct OperatingTests {
     /// The router in this process, and through a socket: the same calls, the same answers.
     @Test(arguments: [false, true])

@@ -3,13 +3,14 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Every operation of the API is called, and answers as its schema says.
-@Suite("Operations", .timeLimit(.minutes(15)))
+@Suite("Operations", .longest)
 struct OperationTests {
     @Test func everyOperationAnswersAsItsSchemaSays() async throws {
         // Rules that are put would take the place of a remote one, so that this one is of another daemon.

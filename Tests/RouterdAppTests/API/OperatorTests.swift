@@ -1,13 +1,14 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// The status for operators, and their request to resume a receiver.
-@Suite("Status and lanes", .timeLimit(.minutes(15)))
+@Suite("Status and lanes", .longest)
 struct OperatorTests {
     @Test func theStatusAddsUp() async throws {
         try await withGallery { daemon, receiver in

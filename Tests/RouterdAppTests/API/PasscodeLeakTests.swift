@@ -1,11 +1,12 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// No log line, answer, webhook or file holds a passcode, whether the request was valid or not.
-@Suite("Passcodes are not told", .timeLimit(.minutes(15)))
+@Suite("Passcodes are not told", .longest)
 struct PasscodeLeakTests {
     private static let right = "Canary-Right-1"
     private static let passcodes = [right, "Canary-Wrong-2", "Canary-New-3", "Canary", #"Canary\u0000"#]

@@ -1,12 +1,13 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Recalling, superseding and replaying notifications.
-@Suite("Recall and replay", .timeLimit(.minutes(15)))
+@Suite("Recall and replay", .longest)
 struct RecallTests {
     private func cancel(_ daemon: TestDaemon, _ id: String) async throws -> Answer {
         try await daemon.call(.post, "/v1/notifications/\(id)/cancel")

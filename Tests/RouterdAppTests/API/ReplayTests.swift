@@ -2,12 +2,13 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Replays of the notifications that a filter selects.
-@Suite("Replays by filter", .timeLimit(.minutes(15)))
+@Suite("Replays by filter", .longest)
 struct ReplayTests {
     private func replay(_ daemon: TestDaemon, _ body: String, key: String? = nil, as caller: String? = nil) async throws
         -> Answer

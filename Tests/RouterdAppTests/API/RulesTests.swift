@@ -1,12 +1,13 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
-@Suite("Rules of requests", .timeLimit(.minutes(15)))
+@Suite("Rules of requests", .longest)
 struct RulesTests {
     private static let url = "http://127.0.0.1:9/hook"
 

@@ -2,12 +2,13 @@ import HTTPTypes
 import Plugins
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// No log line and no answer holds a secret, except the one answer that has to show it.
-@Suite("Secrets are not told", .timeLimit(.minutes(15)))
+@Suite("Secrets are not told", .longest)
 struct SecretLeakTests {
     private static let session = "\(TestDaemon.gallery)/sessions/win-1"
     /// Secrets of clients, each with a part that is recognisable in any text.

@@ -1,10 +1,11 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
-@Suite("Sessions", .timeLimit(.minutes(15)))
+@Suite("Sessions", .longest)
 struct SessionTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let path = "\(TestDaemon.gallery)/sessions/win-1"

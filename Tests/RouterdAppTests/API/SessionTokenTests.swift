@@ -2,13 +2,14 @@ import Foundation
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Tokens of sessions: the rights that a page may hold.
-@Suite("Session tokens", .timeLimit(.minutes(5)))
+@Suite("Session tokens", .longest)
 struct SessionTokenTests {
     private static let application = ApplicationID(unchecked: "com.example.gallery")
     private static let key = APIKey(name: "shop", key: "rk_shop", scopes: [.sessions], application: application)

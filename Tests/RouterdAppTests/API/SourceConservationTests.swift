@@ -1,13 +1,14 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// After many concurrent good and bad requests to sources, the store has every acknowledged event once, and no other.
-@Suite("Conservation of requests to sources", .timeLimit(.minutes(10)))
+@Suite("Conservation of requests to sources", .longest)
 struct SourceConservationTests {
     /// A request, and the content ids of its events; none if it has to be refused.
     private struct Sent: Sendable {

@@ -1,12 +1,13 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The headers `traceparent` and `tracestate` from the sender of a notification to its receiver.
-@Suite("Trace context", .timeLimit(.minutes(15)))
+@Suite("Trace context", .longest)
 struct TraceContextTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let parent = "00-\(trace)-b7ad6b7169203331-01"

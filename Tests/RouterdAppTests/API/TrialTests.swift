@@ -1,11 +1,12 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
-@Suite("Trials of conditions", .timeLimit(.minutes(15)))
+@Suite("Trials of conditions", .longest)
 struct TrialTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let path = "\(TestDaemon.gallery)/sessions/photos/trial"

@@ -2,13 +2,14 @@ import DeliveryCurl
 import Glibc
 import NIOCore
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// The judgements of `routerd doctor`, and the probes that it makes.
-@Suite("Findings of the doctor", .timeLimit(.minutes(5)))
+@Suite("Findings of the doctor", .longest)
 struct FindingTests {
     @Test(arguments: [
         ([0.5, 0.4, 3], Finding.Verdict.good), ([30, 25, 1], .doubtful), ([0.005, 0.006, 0.007], .doubtful), ([], .bad),

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// The messages of sd_notify, over real datagram sockets.
-@Suite("Supervisor", .timeLimit(.minutes(5)))
+@Suite("Supervisor", .longest)
 struct SupervisorTests {
     @Test(arguments: [true, false])
     func messagesComeAsOneDatagram(isAbstract: Bool) async throws {

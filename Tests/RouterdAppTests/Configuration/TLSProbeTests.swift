@@ -1,13 +1,14 @@
 import Foundation
 import NIOCore
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Handshakes with a real server, whose certificate is made for the test.
-@Suite("TLS probe", .timeLimit(.minutes(5)))
+@Suite("TLS probe", .longest)
 struct TLSProbeTests {
     @Test func theEndOfATrustedCertificateIsRead() async throws {
         let directory = try TemporaryDirectory()

@@ -4,12 +4,13 @@ import NIOCore
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The ingest edge of a listening daemon, over connections that send arbitrary bytes.
-@Suite("Ingest edge", .timeLimit(.minutes(15)))
+@Suite("Ingest edge", .longest)
 struct EdgeTests {
     /// Runs `body` with the port of a daemon that has the gallery; expects it to be healthy afterwards, and to have
     /// accepted this many notifications.

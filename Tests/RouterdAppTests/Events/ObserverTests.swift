@@ -3,12 +3,13 @@ import Router
 import RouterPlugin
 import RouterdApp
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The events and the order of observers, and how little an observer can affect others.
-@Suite("Observers", .timeLimit(.minutes(5)))
+@Suite("Observers", .longest)
 struct ObserverTests {
     /// Records the events of several observers.
     final class Notes: Sendable {

@@ -4,12 +4,13 @@ import NIOCore
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Streams of events over sockets.
-@Suite("Stream", .timeLimit(.minutes(5)))
+@Suite("Stream", .longest)
 struct StreamTests {
     /// Runs `body` with a listening daemon that has the gallery, and its port.
     private func withPort(

@@ -1,10 +1,11 @@
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The receiver of a load run.
-@Suite("Echo receiver", .timeLimit(.minutes(15)))
+@Suite("Echo receiver", .longest)
 struct EchoTests {
     /// A connection that is being accepted at the stop must not end the process.
     @Test func stopsWhileConnectionsAreMade() async throws {

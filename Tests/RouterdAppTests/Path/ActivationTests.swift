@@ -1,11 +1,12 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// User activities, URLs and shortcut items, and activations of scenes, over HTTP.
-@Suite("Activations", .timeLimit(.minutes(15)))
+@Suite("Activations", .longest)
 struct ActivationTests {
     private static func application(_ receiver: Receiver, multipleScenes: Bool = true) -> String {
         func endpoint(_ path: String) -> String {

@@ -1,12 +1,13 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Assertions of Web Authentication in place of a device's signature, over HTTP.
-@Suite("Assertions at a locked gate", .timeLimit(.minutes(15)))
+@Suite("Assertions at a locked gate", .longest)
 struct AssertionTests {
     private static let party = #"{"rpId":"example.org","origins":["https://till.example.org"]}"#
 

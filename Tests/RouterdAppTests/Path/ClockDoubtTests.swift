@@ -3,6 +3,7 @@ import Router
 import RouterPlugin
 import RouterdApp
 import StoreSQLite
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
@@ -10,7 +11,7 @@ import Testing
 /// A start with a clock that is far beyond the newest row: nothing is deleted before the clock is trusted.
 ///
 /// The rows of these tests are old, which is the same as a clock that is ahead.
-@Suite("A wrong clock deletes nothing", .timeLimit(.minutes(15)))
+@Suite("A wrong clock deletes nothing", .longest)
 struct ClockDoubtTests {
     private static let day: Int64 = 24 * 60 * 60 * 1000
     private static let retention = RetentionPolicy(ageMilliseconds: 30 * day)

@@ -4,12 +4,13 @@ import Router
 import RouterPlugin
 import RouterdApp
 import StoreSQLite
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The behaviour when memory and database have diverged: another program has written to the database.
-@Suite("Contradictions", .timeLimit(.minutes(15)))
+@Suite("Contradictions", .longest)
 struct ContradictionTests {
     /// Settles a notification without the daemon's knowledge.
     private static func settle(_ id: String, in store: some Store) throws {

@@ -3,12 +3,13 @@ import HummingbirdTesting
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The numbers of a session's deliveries.
-@Suite("Delivery numbers", .timeLimit(.minutes(5)))
+@Suite("Delivery numbers", .longest)
 struct DeliveryNumberTests {
     private static let path = "\(TestDaemon.gallery)/sessions/A/deliveries"
     private static let stream = #"{"endpoint":{"stream":true},"activationState":"foregroundActive"}"#

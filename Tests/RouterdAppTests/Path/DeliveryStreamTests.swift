@@ -5,13 +5,14 @@ import NIOCore
 import NIOPosix
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Receivers that connect out, over sockets.
-@Suite("Delivery streams", .timeLimit(.minutes(5)))
+@Suite("Delivery streams", .longest)
 struct DeliveryStreamTests {
     private static let path = "\(TestDaemon.gallery)/sessions/A/deliveries"
 

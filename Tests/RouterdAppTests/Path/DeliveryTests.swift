@@ -1,12 +1,13 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// From the request of the sender to the request at the receiver.
-@Suite("Path", .timeLimit(.minutes(15)))
+@Suite("Path", .longest)
 struct DeliveryTests {
     @Test func theSessionThatPrefersItReceivesIt() async throws {
         try await withGallery { daemon, receiver in

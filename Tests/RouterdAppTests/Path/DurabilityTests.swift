@@ -4,12 +4,13 @@ import Router
 import RouterPlugin
 import RouterdApp
 import StoreSQLite
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The behaviour when the disk fails, and over a restart.
-@Suite("Durability", .timeLimit(.minutes(15)))
+@Suite("Durability", .longest)
 struct DurabilityTests {
     /// However many requests arrive, reads of the engine have their turn between two transactions or so.
     @Test func readsDoNotWaitForTheLoadToEnd() async throws {

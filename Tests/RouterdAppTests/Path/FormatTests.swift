@@ -1,11 +1,12 @@
 import HTTPTypes
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// From the format of an endpoint to the request at the receiver, signed over the bytes that the format rendered.
-@Suite("Path: formats", .timeLimit(.minutes(15)))
+@Suite("Path: formats", .longest)
 struct FormatTests {
     private static func endpoint(_ receiver: Receiver, _ format: String) -> String {
         #"{"endpoint":{"url":"\#(receiver.url())","secret":"\#(Receiver.secret)","format":\#(format)},"#

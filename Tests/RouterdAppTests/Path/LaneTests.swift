@@ -1,12 +1,13 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Order within a session, and independence between sessions.
-@Suite("Lanes", .timeLimit(.minutes(15)))
+@Suite("Lanes", .longest)
 struct LaneTests {
     @Test func orderIsKeptAndASlowReceiverSlowsNobodyElse() async throws {
         try await withGallery { daemon, receiver in

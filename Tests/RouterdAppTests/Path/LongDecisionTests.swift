@@ -1,12 +1,13 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Applications whose predicates take many steps.
-@Suite("Long decisions", .timeLimit(.minutes(15)))
+@Suite("Long decisions", .longest)
 struct LongDecisionTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let other = "/v1/applications/com.example.other"

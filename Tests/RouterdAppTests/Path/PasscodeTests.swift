@@ -4,12 +4,13 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Passcodes over HTTP: requests, refusals, and the events of the windows.
-@Suite("Passcodes", .timeLimit(.minutes(15)))
+@Suite("Passcodes", .longest)
 struct PasscodeTests {
     private func withTablet(
         policy: String = Tablet.policy, _ options: TestDaemon.Options = .init(),

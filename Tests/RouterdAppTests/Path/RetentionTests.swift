@@ -4,12 +4,13 @@ import RouterPlugin
 import RouterdApp
 import StoreSQLite
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Commits that are shared, and records that retention deletes.
-@Suite("Commits and retention", .timeLimit(.minutes(15)))
+@Suite("Commits and retention", .longest)
 struct RetentionTests {
     @Test func settledRecordsAreForgottenAndStillCounted() async throws {
         let options = TestDaemon.Options(retention: RetentionPolicy(ageMilliseconds: 0))

@@ -3,12 +3,13 @@ import Hummingbird
 import Router
 import RouterPlugin
 import RouterdApp
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The life of scenes over HTTP: states in, signed webhooks out.
-@Suite("Scene events", .timeLimit(.minutes(15)))
+@Suite("Scene events", .longest)
 struct SceneEventTests {
     private static func application(_ receiver: Receiver, schedule: String = "[0,0,0,0]") -> String {
         let delegate = #""delegate":{"url":"\#(receiver.url("/delegate"))","secret":"\#(Receiver.secret)"}"#

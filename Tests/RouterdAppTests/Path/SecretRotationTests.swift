@@ -1,12 +1,13 @@
 import HTTPTypes
 import Plugins
 import RouterPlugin
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Rotating secrets while webhooks are sent: receivers verify with one key, and accept every webhook.
-@Suite("Rotating secrets", .timeLimit(.minutes(15)))
+@Suite("Rotating secrets", .longest)
 struct SecretRotationTests {
     private static let rotate = "\(TestDaemon.gallery)/sessions/win-1/endpoint/rotate-secret"
     private static let other = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"

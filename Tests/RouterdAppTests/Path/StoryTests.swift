@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// The stories without interruptions.
-@Suite("Stories", .timeLimit(.minutes(15)))
+@Suite("Stories", .longest)
 struct StoryTests {
     @Test func applesSample() async throws { try await Self.tell(SampleStory.self) }
 

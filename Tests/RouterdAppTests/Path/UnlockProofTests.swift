@@ -4,12 +4,13 @@ import Foundation
 import HTTPTypes
 import RouterPlugin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 
 /// Outside proofs over HTTP, with keys of both kinds that are made here.
-@Suite("Outside proofs", .timeLimit(.minutes(15)))
+@Suite("Outside proofs", .longest)
 struct UnlockProofTests {
     /// A tablet that is locked, with win-1 in the foreground. The person is `cashier-12`.
     private func withLockedTablet(

@@ -1,12 +1,13 @@
 import Router
 import RouterPlugin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RouterdApp
 
 /// The rule behind a URL: questions on their way, answers that are used again, and faults.
-@Suite("CallOutRule", .timeLimit(.minutes(15)))
+@Suite("CallOutRule", .longest)
 struct CallOutRuleTests {
     /// A server whose answers the test gives.
     private final class Server: Transport {

@@ -2,13 +2,14 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// How remote rules are asked about one notification, and how many commands wait for them.
-@Suite("RuleDesk", .timeLimit(.minutes(15)))
+@Suite("RuleDesk", .longest)
 struct RuleDeskTests {
     /// A rule that answers at once, and remembers the pages that it was asked about.
     private final class Script: RuleTransport {

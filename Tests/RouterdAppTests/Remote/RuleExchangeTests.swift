@@ -2,13 +2,14 @@ import HTTPTypes
 import Router
 import RouterPlugin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DaemonTesting
 @testable import RouterdApp
 
 /// Rules in processes and behind URLs take the place of others whole, or not at all.
-@Suite("RuleDesk: exchange", .timeLimit(.minutes(15)))
+@Suite("RuleDesk: exchange", .longest)
 struct RuleExchangeTests {
     /// A rule that vetoes each session, and keeps its answers back while the test wants it.
     private final class Script: RuleTransport {
