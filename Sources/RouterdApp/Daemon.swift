@@ -147,7 +147,9 @@ package struct Daemon: Sendable {
                 .init(service: engine), .init(service: http),
                 .init(service: APNsService(after: opened) { [self] in apnsListeners(onAPNsListening) }),
                 .init(
-                    service: HangUpService(recovered: recovered, start: configuration, reread: reread, logger: logger)),
+                    service: HangUpService(
+                        recovered: recovered, authenticator: authenticator, start: configuration, reread: reread,
+                        logger: logger)),
                 .init(service: LookService(recovered: recovered)),
                 .init(service: SupervisorService(supervisor: supervisor, recovered: recovered)), contradictions,
                 // The last service is the first to stop.
@@ -325,9 +327,10 @@ private struct APNsService: Service {
     }
 }
 
-/// Reads the configuration again at SIGHUP, which init systems and closing terminals send too, and uses its rules.
+/// Reads the configuration again at SIGHUP, which init systems and closing terminals send too, and uses its API keys and rules.
 private struct HangUpService: Service {
     let recovered: Recovered<EngineHost>
+    let authenticator: Authenticator
     /// The configuration of the start.
     let start: DaemonConfiguration
     let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
@@ -341,6 +344,7 @@ private struct HangUpService: Service {
             }
             do {
                 let configuration = try reread()
+                replaceKeys(configuration.keys)
                 await host.reload(configuration)
                 let waiting = start.settingsNeedingStart(in: configuration)
                 if !waiting.isEmpty {
@@ -352,6 +356,15 @@ private struct HangUpService: Service {
                 logger.error("SIGHUP changes nothing: the configuration has faults", metadata: ["faults": "\(error)"])
             }
         }
+    }
+
+    private func replaceKeys(_ keys: [APIKey]) {
+        guard let gone = authenticator.replace(with: keys) else {
+            return logger.warning("the API keys stay as they are: development mode begins and ends with a start")
+        }
+        logger.notice(
+            "the API keys are in use",
+            metadata: ["keys": "\(keys.count)", "revoked": "\(gone.joined(separator: " "))"])
     }
 }
 

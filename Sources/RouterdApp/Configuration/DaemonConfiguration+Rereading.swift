@@ -2,7 +2,7 @@ import RouterPlugin
 
 extension DaemonConfiguration {
     /// Settings that have their effect when the file is read again; tests of rules have none in a daemon.
-    private static let rereadNames: Set<String> = ["rules", "tests"]
+    private static let rereadNames: Set<String> = ["apiKeys", "rules", "tests"]
 
     /// The settings of the file that another reading of it has with other values, and that need a start.
     ///

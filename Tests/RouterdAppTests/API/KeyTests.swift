@@ -1,10 +1,12 @@
 import HTTPTypes
+import NIOCore
+import NIOEmbedded
 import RouterPlugin
-import RouterdApp
 import TestSupport
 import Testing
 
 @testable import DaemonTesting
+@testable import RouterdApp
 
 /// The rights of API keys, and the facts hidden from them.
 @Suite("API keys", .longest)
@@ -49,6 +51,57 @@ struct KeyTests {
                 try await daemon.call(.get, "/v1/keys", headers: bearer("rk_mine")), 403, "key-of-one-application")
             expectProblem(try await daemon.call(.get, "/v1/keys", headers: bearer("rk_sessions")), 403, "scope-missing")
         }
+    }
+
+    @Test(
+        "A key of the scope read changes nothing and takes no deliveries; one of the scope metrics reads metrics alone")
+    func keysThatRead() async throws {
+        let keys =
+            Self.keys + [
+                APIKey(name: "auditor", key: "rk_read", scopes: [.read], application: nil),
+                APIKey(name: "scraper", key: "rk_metrics", scopes: [.metrics], application: nil),
+            ]
+        try await withDaemon(TestDaemon.Options(keys: keys)) { daemon in
+            let gallery = "/v1/applications/com.example.Gallery"
+            #expect(try await daemon.call(.put, gallery, "{}", headers: bearer("rk_root")).status == 201)
+            let stream = #"{"endpoint":{"stream":true}}"#
+            #expect(
+                try await daemon.call(.put, "\(gallery)/sessions/A", stream, headers: bearer("rk_root")).status == 201)
+            for path in [gallery, "\(gallery)/sessions/A", "/v1/notifications", "/v1/keys", "/v1/lanes", "/metrics"] {
+                #expect(try await daemon.call(.get, path, headers: bearer("rk_read")).status == 200)
+                let answer = try await daemon.call(.get, path, headers: bearer("rk_metrics"))
+                #expect(answer.status == (path == "/metrics" ? 200 : 403))
+            }
+            let deliveries = "\(gallery)/sessions/A/deliveries?waitSeconds=0"
+            expectProblem(try await daemon.call(.get, deliveries, headers: bearer("rk_read")), 403, "scope-missing")
+            expectProblem(try await daemon.call(.put, gallery, "{}", headers: bearer("rk_read")), 403, "scope-missing")
+            let sent = try await daemon.call(.post, "\(gallery)/notifications", "{}", headers: bearer("rk_read"))
+            expectProblem(sent, 403, "scope-missing")
+        }
+    }
+
+    @Test("Replaced keys are refused at once, and their streams close")
+    func replaced() throws {
+        let keys = Self.keys
+        let authenticator = Authenticator(keys: keys)
+        let now = Timestamp(milliseconds: 0)
+        func caller(_ key: String) throws(Problem) -> Caller {
+            try authenticator.caller(authorization: "Bearer \(key)", needing: .ingest, at: now)
+        }
+        let (kept, revoked) = (EmbeddedChannel(), EmbeddedChannel())
+        for channel in [kept, revoked] {
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        }
+        authenticator.watch(kept, of: try caller("rk_root"))
+        authenticator.watch(revoked, of: try caller("rk_ingest"))
+        #expect(authenticator.replace(with: []) == nil, "Development mode begins with a start.")
+        #expect(authenticator.replace(with: keys.filter { $0.name != "in" }) == ["in"])
+        #expect(kept.isActive && !revoked.isActive)
+        #expect(throws: Problem.self) { try caller("rk_ingest") }
+        let late = EmbeddedChannel()
+        try late.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        authenticator.watch(late, of: Caller(key: keys[1]))
+        #expect(!late.isActive, "The key was revoked between its check and the stream.")
     }
 
     /// Only a key with a rate is limited by it, and refused requests count too.

@@ -23,6 +23,7 @@ extension API {
         }
         // A head has no deliveries, and takes none from a receiver.
         guard request.method == .get else { return Response(status: .ok) }
+        authenticator.watch(context.channel, of: caller)
         if WebSocketHandshake.isAsked(by: request.headers) {
             guard wait == nil else {
                 throw Problem(.badRequest, "invalid-parameter", "A WebSocket has no waitSeconds.")

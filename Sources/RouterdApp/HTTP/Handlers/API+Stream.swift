@@ -26,6 +26,7 @@ extension API {
         } catch {
             throw Problem(error)
         }
+        authenticator.watch(context.channel, of: caller)
         let stream = EventStream(
             reader: reader, filter: filter, format: format, settings: streams, channel: context.channel)
         var headers: HTTPFields = [.contentType: EventStream.contentType, .cacheControl: "no-store"]

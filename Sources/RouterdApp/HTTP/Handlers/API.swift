@@ -88,19 +88,19 @@ package struct API: Sendable {
             return
         }
         router.on(RouterPath(operation.path), method: operation.method) { request, context in
-            let caller = try admit(request, context, needing: scope, orToken: operation.access == .session)
+            let caller = try admit(request, context, to: operation, needing: scope)
             return try await handler(request, context, caller)
         }
     }
 
     /// The caller of a request, if it may send it.
     private func admit(
-        _ request: Request, _ context: RouterdContext, needing scope: APIScope, orToken takesTokens: Bool
+        _ request: Request, _ context: RouterdContext, to operation: Operation, needing scope: APIScope
     ) throws -> Caller {
         if authenticator.isOpen, let refusal = BrowserGuard.refusal(of: request.head) { throw refusal }
         let caller = try authenticator.caller(
-            authorization: WebSocketHandshake.authorization(in: request.headers), needing: scope, orToken: takesTokens,
-            at: host.clock.wall)
+            authorization: WebSocketHandshake.authorization(in: request.headers), needing: scope,
+            reading: operation.isRead, orToken: operation.access == .session, at: host.clock.wall)
         // The pages of a key share its rate.
         let key = caller.key ?? caller.token.flatMap(authenticator.issuer)
         if let key, let perSecond = key.requestsPerSecond {

@@ -14,7 +14,7 @@ extension Operation {
                 Parameter("waitSeconds", .whole(0...DaemonLimits.pollSeconds)), Parameter("after", .count),
                 Parameter("limit", .whole(1...Int64(DaemonLimits.pageMaximum))),
             ],
-            .ok(.named("Deliveries")), .other("text/event-stream"), .noContent
+            isRead: false, .ok(.named("Deliveries")), .other("text/event-stream"), .noContent
         ) { $0.streamDeliveries },
         Operation(
             .post, "\(deliveriesPath)/{delivery}/ack", .session, "acknowledgeDelivery",

@@ -234,7 +234,7 @@ extension Operation {
             .get, "/v1/status", .scope(.admin), "getStatus", "Shows the figures of the daemon.", .ok(.named("Status"))
         ) { $0.status },
         Operation(
-            .get, "/metrics", .scope(.admin), "getMetrics", "Shows metrics in the text format of Prometheus.",
+            .get, "/metrics", .scope(.metrics), "getMetrics", "Shows metrics in the text format of Prometheus.",
             .other("text/plain")
         ) { $0.metrics },
         Operation(

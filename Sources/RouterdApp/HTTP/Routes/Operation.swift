@@ -92,12 +92,15 @@ package struct Operation: Sendable {
     package let headers: [Parameter]
     package let body: Body?
     package let answers: [Answer]
+    /// Whether the operation changes nothing: a key of the scope `read` may call it.
+    package let isRead: Bool
     let handler: @Sendable (API) -> API.Handler
 
+    /// - Parameter isRead: By default whether the method is GET.
     init(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ name: String, _ summary: String,
-        query: [Parameter] = [], headers: [Parameter] = [], body: Body? = nil, _ answers: Answer...,
-        handler: @escaping @Sendable (API) -> API.Handler
+        query: [Parameter] = [], headers: [Parameter] = [], body: Body? = nil, isRead: Bool? = nil,
+        _ answers: Answer..., handler: @escaping @Sendable (API) -> API.Handler
     ) {
         self.method = method
         self.path = path
@@ -108,6 +111,7 @@ package struct Operation: Sendable {
         self.headers = headers
         self.body = body
         self.answers = answers
+        self.isRead = isRead ?? (method == .get)
         self.handler = handler
     }
 

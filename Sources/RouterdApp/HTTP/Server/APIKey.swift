@@ -1,8 +1,10 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import NIOCore
 package import Router
 package import RouterPlugin
+import Synchronization
 
 /// The rights of a caller of the HTTP API.
 package enum APIScope: String, CaseIterable, Hashable, Sendable {
@@ -12,6 +14,10 @@ package enum APIScope: String, CaseIterable, Hashable, Sendable {
     case sessions
     /// Everything.
     case admin
+    /// Everything that only reads; no deliveries, which a receiver takes by reading.
+    case read
+    /// The metrics.
+    case metrics
 }
 
 /// A key of the HTTP API as the daemon keeps it: never the key itself, only its SHA-256.
@@ -57,7 +63,10 @@ package struct APIKey: Hashable, Sendable {
 
     package static func digest(of key: String) -> [UInt8] { Array(SHA256.hash(data: Array(key.utf8))) }
 
-    package func allows(_ scope: APIScope) -> Bool { scopes.contains(scope) || scopes.contains(.admin) }
+    /// - Parameter isRead: Whether the rights are needed for an operation that only reads.
+    package func allows(_ scope: APIScope, reading isRead: Bool = false) -> Bool {
+        scopes.contains(scope) || scopes.contains(.admin) || isRead && scopes.contains(.read)
+    }
 }
 
 /// The caller of a request.
@@ -100,21 +109,59 @@ package struct Caller: Hashable, Sendable {
 }
 
 /// Identifies the caller by the header `Authorization: Bearer rk_…`, or `rs_…` for the token of a session.
-package struct Authenticator: Sendable {
-    let keys: [APIKey]
+///
+/// Thread-safe. The keys may be replaced at any time.
+package final class Authenticator: Sendable {
+    private struct State {
+        var keys: [APIKey]
+        /// The connections with an answer that goes on, and the key that it was admitted with.
+        var streams: [ObjectIdentifier: (channel: any Channel, key: APIKey)] = [:]
+    }
+
+    private let state: Mutex<State>
     package let tokens: SessionTokens
+    /// Without keys the daemon is in development mode, until its end.
+    package let isOpen: Bool
 
     package init(keys: [APIKey], tokens: SessionTokens = SessionTokens()) {
-        self.keys = keys
+        state = Mutex(State(keys: keys))
+        isOpen = keys.isEmpty
         self.tokens = tokens
     }
 
-    /// Without keys the daemon is in development mode.
-    package var isOpen: Bool { keys.isEmpty }
+    var keys: [APIKey] { state.withLock(\.keys) }
+
+    /// Replaces the keys, and closes the streams of those that are gone or have other rights.
+    ///
+    /// - Returns: The names of these keys; nil if the change would begin or end development mode, which needs a start.
+    package func replace(with keys: [APIKey]) -> [String]? {
+        guard keys.isEmpty == isOpen else { return nil }
+        let kept = Set(keys)
+        let (gone, closed) = state.withLock { state in
+            let gone = state.keys.filter { !kept.contains($0) }
+            state.keys = keys
+            let closed = state.streams.values.filter { !kept.contains($0.key) }.map(\.channel)
+            return (gone.map(\.name), closed)
+        }
+        for channel in closed { channel.close(promise: nil) }
+        return gone
+    }
+
+    /// Closes the connection when the key that the caller was admitted with is revoked.
+    func watch(_ channel: any Channel, of caller: Caller) {
+        guard let key = caller.key ?? caller.token.flatMap(issuer) else { return }
+        let id = ObjectIdentifier(channel)
+        let (isKnown, isNew) = state.withLock { state in
+            (state.keys.contains(key), state.streams.updateValue((channel, key), forKey: id) == nil)
+        }
+        if !isKnown { channel.close(promise: nil) }
+        if isNew { channel.closeFuture.whenComplete { [self] _ in state.withLock { $0.streams[id] = nil } } }
+    }
 
     /// - Parameter takesTokens: Whether the token of a session is as good as a key of the scope.
     package func caller(
-        authorization: String?, needing scope: APIScope, orToken takesTokens: Bool = false, at now: Timestamp
+        authorization: String?, needing scope: APIScope, reading isRead: Bool = false,
+        orToken takesTokens: Bool = false, at now: Timestamp
     ) throws(Problem) -> Caller {
         if let text = authorization.flatMap(Self.bearer), text.hasPrefix(SessionToken.prefix) {
             guard takesTokens else {
@@ -122,12 +169,12 @@ package struct Authenticator: Sendable {
             }
             return try caller(token: text, at: now)
         }
-        guard !keys.isEmpty else { return Caller(key: nil) }
+        guard !isOpen else { return Caller(key: nil) }
         guard let authorization, let token = Self.bearer(authorization) else {
             throw Problem(.unauthorized, "key-missing", "Send a key as 'Authorization: Bearer rk_…'.")
         }
         guard let key = key(for: token) else { throw Problem(.unauthorized, "key-unknown", "This key is not known.") }
-        guard key.allows(scope) else {
+        guard key.allows(scope, reading: isRead) else {
             throw Problem(.forbidden, "scope-missing", "The key does not have the scope '\(scope.rawValue)'.")
         }
         return Caller(key: key)
@@ -149,7 +196,7 @@ package struct Authenticator: Sendable {
 
     /// Whether the key is still there that the token was asked for with.
     private func isValid(_ token: SessionToken) -> Bool {
-        if keys.isEmpty { return token.issuer == nil }
+        if isOpen { return token.issuer == nil }
         return issuer(of: token)?.allows(.sessions) ?? false
     }
 
@@ -163,7 +210,7 @@ package struct Authenticator: Sendable {
     /// The application of the key or token in a header `Authorization`, nil within for a key of all; nil if there is no
     /// such key.
     func tenant(authorization: String) -> ApplicationID?? {
-        guard !keys.isEmpty, let text = Self.bearer(authorization) else { return nil }
+        guard !isOpen, let text = Self.bearer(authorization) else { return nil }
         if text.hasPrefix(SessionToken.prefix) {
             // A token whose time is over is refused when the request is handled.
             guard let token = try? tokens.token(text, at: Timestamp(milliseconds: 0)) else { return nil }
