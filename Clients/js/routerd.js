@@ -2,10 +2,11 @@
 //
 //   const scene = await connectScene({
 //     server: "https://push.example", application: "com.example.Gallery", session: "tab-1", token: "rs_…",
-//     conditions: {preferring: ["doc/42"]}, onDelivery: async ({envelope}) => show(envelope.data),
+//     shows: "doc/42", onDelivery: async ({envelope}) => show(envelope.data),
 //   });
 //
-// `token` is a text, or a function that gives one for each request. `onDelivery` acknowledges when it returns; an object is the
+// `shows` is the content id that the tab prefers, exactly that, or a list of them; it can show all else unless `conditions` say
+// which. `token` is a text, or a function that gives one for each request. `onDelivery` acknowledges when it returns; an object is the
 // answer. An error refuses, with `retryAfterSeconds` for a time. `onSuperseded`: another connection takes over. `onEnded`: the
 // session was discarded. `onGap(after)`: numbers are left out, `range(after)` says why. `discard()` ends the session.
 
@@ -19,7 +20,7 @@ export class Refused extends Error {
 }
 
 export async function connectScene({
-  server = "", application, session, token, conditions, fields = {}, onDelivery, onSuperseded = () => {},
+  server = "", application, session, token, shows, conditions, fields = {}, onDelivery, onSuperseded = () => {},
   onEnded = () => {}, onError = () => {}, onGap = () => {}, signal,
 }) {
   signal?.throwIfAborted();
@@ -106,6 +107,10 @@ export async function connectScene({
     } finally { reader.cancel().catch(() => {}); }
   };
 
+  if (shows !== undefined) {
+    const contents = [shows].flat(), format = contents.map(() => "SELF == %@").join(" OR ");
+    conditions = {...conditions, prefersToActivateForTargetContentIdentifierPredicate: {format, arguments: contents}};
+  }
   await call("PUT", "", JSON.stringify({
     endpoint: {stream: true}, activationState: known, ...(conditions && {activationConditions: conditions}), ...fields,
   }));

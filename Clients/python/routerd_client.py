@@ -255,9 +255,16 @@ class Scene:
             raise
 
 
-async def connect_scene(server, application, session, handler, *, token=None, **fields):
-    """Registers a session and handles its deliveries until another connection takes over."""
+async def connect_scene(server, application, session, handler, *, token=None, shows=None, **fields):
+    """Registers a session and handles its deliveries until another connection takes over. `shows` is the content id that the
+    session prefers, exactly that, or a list of them."""
     scene = Scene(server, application, session, token)
+    if shows is not None:
+        contents = [shows] if isinstance(shows, str) else list(shows)
+        equal = {"format": " OR ".join(["SELF == %@"] * len(contents)), "arguments": contents}
+        conditions = fields.get("activationConditions") or {}
+        name = "prefersToActivateForTargetContentIdentifierPredicate"
+        fields["activationConditions"] = conditions | {name: equal}
     await scene.put(**({"activationState": "foregroundActive"} | fields))
     await scene.run(handler)
 

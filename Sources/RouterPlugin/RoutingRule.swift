@@ -18,6 +18,19 @@ extension RoutingRule {
     public var looksAhead: Bool { false }
 }
 
+/// A rule with an order for the best candidates of a tier: the session with the smallest rank is taken first.
+///
+///     func rank(of candidate: Candidate, for _: NotificationView, at _: Timestamp) -> Int {
+///         candidate.userInfo["battery"]?.asInt64.map(Int.init) ?? .max
+///     }
+///
+/// Among equal ranks the better candidate comes first. The order is that of the best `RoutingLimits.lookAhead` candidates; the
+/// others follow as they are. Of several such rules the first one that decides on a notification orders.
+public protocol OrderingRule: RoutingRule {
+    /// The place of a candidate in the order; a pure value, as a verdict is.
+    func rank(of candidate: Candidate, for notification: NotificationView, at now: Timestamp) -> Int
+}
+
 /// A rule's verdict on one candidate.
 public enum RoutingVerdict: Hashable, Sendable {
     /// No objection.

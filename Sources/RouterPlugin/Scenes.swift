@@ -61,12 +61,30 @@ public struct Candidate: Hashable, Sendable {
     public let preferenceLevel: Int
     /// The tier of the candidate.
     public let tier: Tier
+    /// Its `userInfo` as JSON, which few rules read.
+    package let userInfoText: [UInt8]
+
+    /// The values that its client keeps with it, an object; parsed at each call.
+    public var userInfo: JSONValue {
+        (try? JSONValue(parsing: userInfoText)) ?? .object(JSONObject())
+    }
 
     /// All parts at once.
     public init(
         session: SessionID, device: DeviceID?, role: String, configuration: String, activationState: ActivationState,
-        lastActivatedAt: Timestamp?, preferenceLevel: Int, tier: Tier
+        lastActivatedAt: Timestamp?, preferenceLevel: Int, tier: Tier, userInfo: JSONObject = JSONObject()
     ) {
+        self.init(
+            session: session, device: device, role: role, configuration: configuration,
+            activationState: activationState, lastActivatedAt: lastActivatedAt, preferenceLevel: preferenceLevel,
+            tier: tier, userInfoText: userInfo.isEmpty ? [] : JSONValue.object(userInfo).serialized())
+    }
+
+    package init(
+        session: SessionID, device: DeviceID?, role: String, configuration: String, activationState: ActivationState,
+        lastActivatedAt: Timestamp?, preferenceLevel: Int, tier: Tier, userInfoText: [UInt8]
+    ) {
+        self.userInfoText = userInfoText
         self.session = session
         self.device = device
         self.role = role

@@ -255,9 +255,6 @@ package struct Daemon: Sendable {
                 programs write (fixed in 3.51.3)
                 """)
         }
-        if store.hasReplacedAnother {
-            logger.warning("the database is another one than at the last start with this path")
-        }
         for warning in configuration.warnings {
             logger.warning("a setting is risky", metadata: ["setting": "\(warning)"])
         }

@@ -50,6 +50,8 @@ package enum DaemonLimits {
     package static let sourceSampleBytes = 512 * 1024
     /// Maximum body of a request with many lines.
     package static let batchBytes = 64 * 1024 * 1024
+    /// Maximum number of documents in a set.
+    static let documents = 10_000
     /// Maximum nesting of lists and mappings in a document of a file or set: the nesting of a body, and the document
     /// around it.
     static let documentDepth = JSONLimits.configuration.maximumDepth + 1

@@ -25,13 +25,11 @@ package final class SQLiteStore: Store {
     private let watch: DatabaseWatch
     private let written = Atomic(0)
     private let pageBytes: Int
-    /// Whether another database was open at this path before.
-    package let hasReplacedAnother: Bool
 
     /// Opens the database, makes it if it is missing, and brings its schema up to date.
     ///
-    /// A file that is not ours, or of a newer version, is refused and left as it is, and so is a path at which a database
-    /// is missing that was there before. Values that are sealed under another key than the present one are sealed again.
+    /// A file that is not ours, or of a newer version, is refused and left as it is, and so is a path at which the database
+    /// that was there before is missing, or another one is in its place. Values that are sealed under another key than the present one are sealed again.
     ///
     /// - Parameter sealing: How secrets are kept; nil keeps them as they are.
     package init(
@@ -52,12 +50,13 @@ package final class SQLiteStore: Store {
                 try db.execute(sql: "PRAGMA synchronous = \(configuration.durability == .full ? "FULL" : "NORMAL")")
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = \(configuration.walAutocheckpointPages)")
             }
+            try pool.read { db in try DatabaseMarker.expectSame(db, path: path, lock.content()) }
             try Migrations.migrator().migrate(pool)
             try pool.writeWithoutTransaction { db in
                 try Resealing.run(db, keys)
                 try RecentKeys.open(on: db)
             }
-            hasReplacedAnother = try pool.writeWithoutTransaction { db in try DatabaseMarker.mark(db, lock) }
+            try pool.writeWithoutTransaction { db in try DatabaseMarker.mark(db, lock) }
             pageBytes = try pool.read { db in try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0 }
             watch = try DatabaseWatch(path)
             self.pool = pool

@@ -168,7 +168,7 @@ struct CheckTests {
         let rule = "rules:\n  - id: routerd.rule.quiet-hours\n    start: 22:00\n    end: \"07:00\"\n"
         let file = try directory.write(rule, to: "routerd.yaml")
         let ended = try await Program.run("check", "--config", file)
-        let sentence = "YAML reads 22:00 as the number 1320; put it in quotes: \"22:00\"."
+        let sentence = "YAML 1.1 and 1.2 read 22:00 differently; put it in quotes: \"22:00\"."
         #expect(ended.status == 1 && ended.errors == "\(file):3:12: /rules/0/start: \(sentence)\n", "\(ended.errors)")
         // Of three digits: as a time it would be refused again, for another reason.
         let early = try directory.write(rule.replacing("22:00", with: "7:00"), to: "early.yaml")

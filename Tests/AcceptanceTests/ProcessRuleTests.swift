@@ -135,7 +135,7 @@ struct ProcessRuleTests {
         #expect(ended.status == 1 && ended.errors.contains("KeyError: the last line"), "\(ended.errors)")
         let runs = ended.errors.split { $0 != "y" }.map(\.count)
         #expect(runs.max() == 1024, "a line of 3,000 bytes is cut")
-        #expect(ended.output.contains("ended: exit status 1\n"), "\(ended.output)")
+        #expect(ended.output.contains("ended: exit status 1: KeyError: the last line\n"), "\(ended.output)")
     }
 
     @Test func textOnStandardOutputIsNamed() async throws {

@@ -66,7 +66,11 @@ struct BuiltInRuleTests {
             (#"{"notBefore": "2026-01-01T12:00:01Z"}"#, 1000),
             (#"{"notBefore": "2026-01-01T14:00:00.500+02:00"}"#, 500),
             (#"{"notBefore": 1767268802}"#, 2000), (#"{"notBefore": "2026-01-01T12:00:00Z"}"#, nil),
-            (#"{"notBefore": "soon"}"#, nil), ("{}", nil), ("no JSON", nil),
+            (#"{"notBefore": "2026-01-01t12:00:01z"}"#, 1000),
+            (#"{"notBefore": "2026-01-02T11:59:00+23:59"}"#, nil),
+            (#"{"notBefore": "2026-01-02T11:59:01+23:59"}"#, 60_000 - 59_000),
+            (#"{"notBefore": "2026-02-30T00:00:00Z"}"#, nil), (#"{"notBefore": "soon"}"#, nil), ("{}", nil),
+            ("no JSON", nil),
         ] as [(String, Int64?)])
     func thePayloadNamesATime(payload: String, milliseconds: Int64?) throws {
         let rule = try Self.rule(["id": "routerd.rule.not-before"])

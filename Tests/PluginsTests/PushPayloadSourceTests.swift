@@ -151,7 +151,9 @@ struct PushPayloadSourceTests {
         #expect(try decode("apns-priority", "1").priority == .low)
         #expect(try decode("apns-priority", "10").priority == .high)
         #expect(try decode("apns-expiration", "0").expiration == .immediate)
-        #expect(try decode("apns-expiration", "1").expiration == .at(Timestamp(milliseconds: 1000)))
+        // A time that has passed is one attempt, as APNs has it.
+        for time in ["1", "300", "1767268800"] { #expect(try decode("apns-expiration", time).expiration == .immediate) }
+        #expect(try decode("apns-expiration", "1767268801").expiration == .at(noon.advanced(byMilliseconds: 1000)))
         let longest = String(repeating: "é", count: 32)
         #expect(try decode("apns-collapse-id", longest).collapseID == longest)
         let key = String(repeating: "~", count: 255)

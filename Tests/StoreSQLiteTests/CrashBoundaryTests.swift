@@ -31,6 +31,7 @@ struct CrashBoundaryTests {
             ("putSession", [.putSession(session)]),
             ("insert", [.insert(notification(1, bytes: 9000, keys: ["a"])), .insert(notification(2, keys: ["b"]))]),
             ("addDedupeKeys", [.addDedupeKeys(one, [key("c")])]),
+            ("releaseDedupeKey", [.releaseDedupeKey(key("c"))]),
             ("recordAttempt", [.recordAttempt(attempt)]),
             ("reschedule", [.reschedule(one, progress: DeliveryProgress(attempts: 1, failures: 1, notBefore: time))]),
             ("recall", [.recall(two, .cancelled)]),

@@ -157,7 +157,7 @@ struct DatabaseWatchTests {
         try log.close()
     }
 
-    @Test("a backup in the place of a missing database is opened, and another database is told")
+    @Test("a backup in the place of a missing database is opened, and another database is refused")
     func replacedWhileDown() throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStore(path: directory.file())
@@ -167,16 +167,47 @@ struct DatabaseWatchTests {
         try remove(directory, "")
         try directory.copy(directory.file("backup"), to: "routerd.sqlite")
         let restored = try SQLiteStore(path: directory.file())
-        #expect(!restored.hasReplacedAnother)
         #expect(try restored.census().accepted == 1)
         try restored.close()
 
         try SQLiteStore(path: directory.file("foreign")).close()
         #expect(rename(directory.file("foreign"), directory.file()) == 0)
-        let foreign = try SQLiteStore(path: directory.file())
-        #expect(foreign.hasReplacedAnother)
-        try foreign.close()
-        #expect(try !SQLiteStore(path: directory.file()).hasReplacedAnother)
+        for _ in 0..<2 {
+            let refused = #expect(throws: StoreError.self) { try SQLiteStore(path: directory.file()) }
+            #expect(refused?.code == .missing && refused?.message.contains("routerd.sqlite.lock") == true)
+        }
+        let file = try DatabaseFile(path: directory.file())
+        #expect(try file.check().faults.map(\.code) == ["store-missing"])
+        #expect(throws: StoreError.self) { try file.backup(to: directory.file("copy")) }
+        try remove(directory, ".lock")
+        #expect(try file.check().isSound)
+        try SQLiteStore(path: directory.file()).close()
+        try SQLiteStore(path: directory.file()).close()
+    }
+
+    @Test(
+        "a database whose tables were in a log that is gone is missing",
+        arguments: ["removed", "empty", "with its index"])
+    func lostLog(_ way: String) throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.file())
+        try store.commit([.insert(notification(1))])
+        for suffix in ["", "-wal", "-shm", ".lock"] where suffix != "-shm" || way == "removed" {
+            try directory.copy(directory.file() + suffix, to: "killed" + suffix)
+        }
+        let killed = directory.file("killed")
+        #expect(try DatabaseFile(path: killed).check().census?.accepted == 1)
+        try way == "empty" ? cut(killed + "-wal", to: 0) : FileManager.default.removeItem(atPath: killed + "-wal")
+        let before = try directory.contents("killed")
+        let refused = #expect(throws: StoreError.self) { try SQLiteStore(path: killed) }
+        #expect(refused?.code == .missing && refused?.message.contains("its log is gone") == true)
+        #expect(try directory.contents("killed") == before)
+        let file = try DatabaseFile(path: killed)
+        #expect(try file.check().faults.map(\.code) == ["store-missing"])
+        let kept = #expect(throws: StoreError.self) { try file.backup(to: directory.file("copy")) }
+        #expect(kept?.code == .missing)
+        #expect(try directory.names().filter { $0.hasPrefix("copy") } == [])
+        try store.close()
     }
 
     @Test("a link to a file that is missing is refused")

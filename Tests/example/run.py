@@ -72,7 +72,8 @@ def check_commands(project: Path, folder: Path) -> None:
     fields = [field["name"] for field in manifest["fields"]]
     require(fields == ["roles", "belowPriority", "name", "applications", "mode"], f"the fields are the rule's: {fields}")
     verdict = command("plugin", "check", "--plugin", RULE, "--settings", '{"roles": ["kiosk"]}', "--markdown")
-    require(verdict in (project / "README.md").read_text(), f"the README shows the verdict of the rule: {verdict}")
+    require(" conforms to version 1 " in verdict, f"the rule keeps the laws: {verdict}")
+    require(" conforms " not in (project / "README.md").read_text(), "the README of a new project claims nothing")
     require("routerd.rule.quiet-hours" in command("plugins"), "the built-in plugins are listed too")
     require("valid" in command("check", "--config", str(project / "routerd.yaml")), "the configuration is valid")
     faulty = folder / "faulty.yaml"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends webhooks of other systems to the real daemon, and checks that they arrive.
 
-Usage: Tests/sources/run.py [--routerd .build/release/routerd] [page] [github] [cloudevents] [standardwebhooks]
+Usage: Tests/sources/run.py [--routerd .build/release/routerd] [page] [github] [cloudevents] [standardwebhooks] [reports]
 
 | part | sends |
 |---|---|
@@ -9,6 +9,7 @@ Usage: Tests/sources/run.py [--routerd .build/release/routerd] [page] [github] [
 | github | every example payload of GitHub in Tests/PluginsTests/Fixtures/github, and a tampered copy of each |
 | cloudevents | CloudEvents made by the Python SDK of the CNCF, structured, binary and batched |
 | standardwebhooks | webhooks that the reference library of Standard Webhooks has signed |
+| reports | requests of public bug reports against other receivers, with the right answers |
 
 The libraries come from PyPI and are installed in a virtual environment, .build/sources-venv, in which this script
 starts itself again. The daemon, the receiver and all requests are in a network namespace of their own, where the
@@ -25,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".build/sources-venv"
 LIBRARIES = ["cloudevents==2.2.0", "standardwebhooks==1.1.0"]
-PARTS = ["page", "github", "cloudevents", "standardwebhooks"]
+PARTS = ["page", "github", "cloudevents", "standardwebhooks", "reports"]
 
 sys.path.insert(0, str(ROOT / "Tests/support_py"))
 
@@ -56,13 +57,13 @@ def main() -> int:
             return 1
     enter_environment()
     # Imported once the libraries are there.
-    from sources import cloudevents, github, page, standardwebhooks
+    from sources import cloudevents, github, page, reports, standardwebhooks
     from sources.stage import Stage
     from walkthrough import Failure, enter_namespace
 
     checks = {
         "page": page.check, "github": github.check, "cloudevents": cloudevents.check,
-        "standardwebhooks": standardwebhooks.check}
+        "standardwebhooks": standardwebhooks.check, "reports": reports.check}
     enter_namespace("sources", "the ports 8080 and 9000 of loopback")
     passed = 0
     try:

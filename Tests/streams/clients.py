@@ -45,7 +45,7 @@ const tell = (what) => fetch("/told", {method: "POST", body: JSON.stringify({ses
 try {
   await connectScene({
     server: query.get("server"), application: "com.example.tabs", session,
-    token: async () => (await fetch(`/token?${session}`)).text(), conditions: {preferring: [query.get("prefers")]},
+    token: async () => (await fetch(`/token?${session}`)).text(), shows: query.get("shows"),
     onDelivery: ({envelope: {type, data}, attempt}) =>
       tell({type, attempt, content: data.targetContentIdentifier, length: data.payload?.text?.length}),
     onError: (error) => tell({error: String(error)}), onGap: (after) => tell({gap: after}),
@@ -168,7 +168,7 @@ def browser(folder, session, address):
 def tabs(daemon, origin, folder):
     browsers = {}
     for session, content in (("left", "doc/1"), ("right", "doc/2")):
-        address = f"{origin}/?session={session}&prefers={content}&server={daemon.url}"
+        address = f"{origin}/?session={session}&shows={content}&server={daemon.url}"
         browsers[session] = browser(folder, session, address)
     try:
         for number, session in ((1, "left"), (2, "right")):

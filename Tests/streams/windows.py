@@ -82,7 +82,7 @@ async def play(url, origin, port, agent):
         return sorted(one["id"] for one in json.loads(text)["sessions"])
 
     def page(session, content):
-        return f"{origin}/index.html?server={url}&session={session}&prefers={content}"
+        return f"{origin}/index.html?server={url}&session={session}&shows={content}"
 
     one = await Tab.open(port, page("one", "doc/1"))
     await until(["agent", "one"], sessions, same)
@@ -98,6 +98,16 @@ async def play(url, origin, port, agent):
     await until(["agent", "one"], sessions, same)
     await submit(one, "doc/2")
     await shows(one, "notification.*doc/2")
+    # Of tabs for doc/1 and doc/12, each gets its own.
+    twelve = await Tab.open(port, page("twelve", "doc/12"))
+    await until(["agent", "one", "twelve"], sessions, same)
+    for content, tab in (("doc/1", one), ("doc/12", twelve), ("doc/1", one)):
+        await submit(one, content)
+        await shows(tab, f"notification.*{content}(?![0-9])")
+    listed = await one.evaluate("document.getElementById('list').innerText")
+    assert "doc/12" not in listed, listed
+    await twelve.close()
+    await until(["agent", "one"], sessions, same)
     await submit(one, "agent/1")
 
     async def printed():

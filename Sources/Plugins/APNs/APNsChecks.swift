@@ -6,10 +6,14 @@ package import RouterPlugin
 package struct APNsChecks: Sendable {
     private let tokens: ProviderTokenCheck
     private let topics: APNsTopics
+    private let keepsSuffixes: Bool
 
-    package init(tokens: ProviderTokenCheck, topics: APNsTopics = APNsTopics()) {
+    /// - Parameter keepsSuffixes: Whether a topic that ends like one of a push type is of that type alone, as Apple has it.
+    ///   An application may have such an id.
+    package init(tokens: ProviderTokenCheck, topics: APNsTopics = APNsTopics(), keepsSuffixes: Bool = false) {
         self.tokens = tokens
         self.topics = topics
+        self.keepsSuffixes = keepsSuffixes
     }
 
     /// Checks a head.
@@ -111,7 +115,12 @@ package struct APNsChecks: Sendable {
         guard !topic.isEmpty else {
             throw APNsRefusal(.missingTopic, "The header apns-topic must name the topic: a bundle id.")
         }
-        let type = stated ?? APNsPushType.implied(by: topic)
+        let implied = APNsPushType.implied(by: topic)
+        let type = stated ?? implied
+        guard !keepsSuffixes || type.topicSuffix != nil || implied.topicSuffix == nil else {
+            let message = "The topic is for pushes of the type \(implied.rawValue), which apns-push-type must name."
+            throw APNsRefusal(.invalidPushType, message)
+        }
         var base = topic
         if let suffix = type.topicSuffix {
             guard topic.hasByteSuffix(suffix) else {

@@ -27,7 +27,7 @@ struct CloudEventAttributes {
     init(of object: JSONObject) throws(SourceError) {
         for member in object.members where member.key != "data" && member.key != "data_base64" {
             try Self.checkName(member.key)
-            guard let text = try Self.text(of: member.value) else { continue }
+            guard let text = try Self.text(of: member) else { continue }
             list.append(SourceEvent.Attribute(member.key, text))
         }
         try check()
@@ -40,17 +40,28 @@ struct CloudEventAttributes {
         }
     }
 
+    /// Attributes whose type is String, URI-reference, URI or Timestamp, all of which are strings in JSON (json-format.md,
+    /// 2.2).
+    private static let texts = [
+        "id", "source", "specversion", "type", "subject", "datacontenttype", "dataschema", "time",
+    ]
+
     /// The canonical text of a value; null stands for an attribute that is not set.
-    private static func text(of value: JSONValue) throws(SourceError) -> String? {
-        switch value {
+    private static func text(of member: JSONObject.Member) throws(SourceError) -> String? {
+        let name = member.key
+        let isText = texts.contains { $0.isSame(as: name) }
+        switch member.value {
         case .null: return nil
-        case .bool(let truth): return truth ? "true" : "false"
         case .string(let text): return text
-        case .number(let number):
+        case .bool(let truth) where !isText: return truth ? "true" : "false"
+        case .number(let number) where !isText:
             if Int32(number.text) != nil { return number.text }
-            throw invalidValue("A number among the attributes of a CloudEvent must be whole and have 32 bits.")
+            throw invalidValue(
+                "The attribute \(name) of a CloudEvent must be a whole number of 32 bits, or a string in quotes.")
+        case .bool, .number: throw invalidValue("The attribute \(name) of a CloudEvent must be a string, in quotes.")
         case .array, .object:
-            throw invalidValue("An attribute of a CloudEvent is a string, a whole number or a boolean.")
+            let types = isText ? "a string" : "a string, a whole number or a boolean"
+            throw invalidValue("The attribute \(name) of a CloudEvent must be \(types).")
         }
     }
 

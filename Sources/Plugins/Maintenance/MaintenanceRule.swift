@@ -1,4 +1,3 @@
-import Foundation
 public import RouterPlugin
 
 /// A rule that keeps notifications away from sessions that are being worked on, or lets them wait.
@@ -66,9 +65,9 @@ public struct MaintenanceRule: RoutingRule {
         _ field: String, _ fields: PluginConfiguration
     ) throws(PluginConfigurationError) -> Timestamp? {
         guard let text = try fields.string(field) else { return nil }
-        guard let date = try? Date.ISO8601FormatStyle().parse(text) else {
+        guard let time = Timestamp(rfc3339: text) else {
             throw fields.invalid(field, because: "must be a time such as 2026-01-02T06:00:00Z")
         }
-        return Timestamp(milliseconds: Int64(date.timeIntervalSince1970) * 1000)
+        return time
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 package import Router
 public import RouterPlugin
 
@@ -51,12 +50,7 @@ public struct NotBeforeRule: RoutingRule {
 
     private static func time(_ value: JSONValue) -> Timestamp? {
         if let seconds = value.asInt64 { return Timestamp(milliseconds: 0).advanced(bySeconds: seconds) }
-        guard let text = value.asString else { return nil }
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let date = (try? style.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text)),
-            let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded())
-        else { return nil }
-        return Timestamp(milliseconds: milliseconds)
+        return value.asString.flatMap { Timestamp(rfc3339: $0) }
     }
 }
 

@@ -10,7 +10,10 @@ struct PushHeaders {
     init(_ request: SourceRequest) throws(SourceError) {
         try Self.refuseDuplicates(in: request)
         priority = try Self.priority(request.header("apns-priority"))
-        expiration = try Self.expiration(request.header("apns-expiration"))
+        let expiration = try Self.expiration(request.header("apns-expiration"))
+        // APNs tries at least once whatever the time is, and senders take it for a number of seconds from now.
+        self.expiration =
+            if case .at(let end) = expiration, end <= request.receivedAt { .immediate } else { expiration }
         collapseID = try Self.collapseID(request.header("apns-collapse-id"))
         var keys: [String] = []
         if let id = try Self.messageID(request.header("apns-id")) { keys.append("apns-id:\(id)") }

@@ -6,7 +6,8 @@ internal import RouterPlugin
 ///     X-Gitlab-*                                  gitlab
 ///     Stripe-Signature                            stripe
 ///     X-Slack-Signature, X-Slack-Request-Timestamp  slack
-///     X-Shopify-Hmac-Sha256, X-Shopify-Topic      shopify
+///     X-Shopify-Hmac-Sha256, X-Shopify-Topic,
+///     Shopify-Hmac-Sha256, Shopify-Topic          shopify
 ///     X-Grafana-Alerting-Signature                grafana
 ///     ce-*, Content-Type: application/cloudevents*  cloudevents
 ///     webhook-signature, svix-signature           standard-webhooks
@@ -43,6 +44,8 @@ package enum ForeignMarks: Sendable {
         Mark("slack", "X-Slack-Request-Timestamp", "x-slack-request-timestamp"),
         Mark("shopify", "X-Shopify-Hmac-Sha256", "x-shopify-hmac-sha256"),
         Mark("shopify", "X-Shopify-Topic", "x-shopify-topic"),
+        Mark("shopify", "Shopify-Hmac-Sha256", "shopify-hmac-sha256"),
+        Mark("shopify", "Shopify-Topic", "shopify-topic"),
         Mark("grafana", "X-Grafana-Alerting-Signature", "x-grafana-alerting-signature"),
         Mark("cloudevents", "ce-*", "ce-", isPrefix: true),
         Mark("standard-webhooks", "webhook-signature", "webhook-signature"),

@@ -1,7 +1,10 @@
 import RouterPlugin
 
 /// A body of the type `application/x-www-form-urlencoded` (WHATWG URL, 5.1), read strictly: no field twice, every
-/// escape complete, every text UTF-8.
+/// escape complete, every text UTF-8, and no character that every writer of forms escapes.
+///
+/// A sender signs the body and not the content type. JSON with a text such as `&command=…` would be another message under the
+/// content type of a form, but every JSON object has a brace and quotes.
 struct FormBody {
     /// The fields in order.
     let fields: [(name: String, value: String)]
@@ -15,11 +18,17 @@ struct FormBody {
 
     /// Reads a body.
     ///
-    /// - Throws: `form-too-long`, `form-too-many-fields`, `form-bad-escape`, `form-not-utf-8`, `form-duplicate-field`.
+    /// - Throws: `form-not-encoded`, `form-too-long`, `form-too-many-fields`, `form-bad-escape`, `form-not-utf-8`, `form-duplicate-field`.
     init(_ body: [UInt8]) throws(SourceError) {
         guard body.count <= SenderLimits.maximumFormBytes else {
             let message = "The form has more than \(SenderLimits.maximumFormBytes) bytes."
             throw SourceError(code: "form-too-long", message: message)
+        }
+        if let place = body.firstIndex(where: { $0 <= 0x20 || #""<>{}"#.utf8.contains($0) }) {
+            let message =
+                "The content type is that of a form, and the body is none: a form has spaces, quotes, braces and "
+                + "angle brackets as %XX. JSON has the content type application/json."
+            throw SourceError(code: "form-not-encoded", message: message, offset: place)
         }
         var fields: [(name: String, value: String)] = []
         for pair in body.split(separator: UInt8(ascii: "&")) {

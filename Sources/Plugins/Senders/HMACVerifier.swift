@@ -157,8 +157,10 @@ struct HMACVerifier: Hashable, Sendable {
     /// Decimal digits only; a sign would be another spelling of the same time.
     private func check(_ text: String, against now: Timestamp) throws(SourceError) {
         let tolerance = toleranceSeconds * 1000
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let seconds = Int64(text),
+        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            throw .invalidTimestamp
+        }
+        guard let seconds = Int64(text),
             case let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000), !overflow,
             case let signed = Timestamp(milliseconds: milliseconds),
             signed >= now.advanced(byMilliseconds: -tolerance), signed <= now.advanced(byMilliseconds: tolerance)

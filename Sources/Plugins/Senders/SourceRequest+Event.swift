@@ -18,8 +18,36 @@ extension SourceRequest {
         return try EventText.id(value, in: "header \(name)")
     }
 
-    /// A dedupe key of the body alone, for senders whose signature covers the body and no id.
+    /// A dedupe key of the body alone.
     var bodyKey: String { "sha256:" + Base64.encode(Array(SHA256.hash(data: body))) }
+}
+
+/// The part of the signed body in recognising repetitions, for senders that sign the body and not the id of its delivery.
+///
+/// A sender's repetition has the id of the first delivery. A third party's copy may have another id, and so may another event
+/// with the same content: the owner of a source decides between the two.
+struct RepeatedBodies: Hashable, Sendable {
+    /// The option of a kind.
+    static let field = PluginField(
+        "refuseRepeatedBodies", .boolean, .byDefault(false),
+        summary: "Whether a body that came before is a repetition under another delivery id, too.")
+
+    let areRefused: Bool
+
+    /// Bodies count where the sender names no delivery.
+    static let usual = RepeatedBodies(areRefused: false)
+
+    private init(areRefused: Bool) { self.areRefused = areRefused }
+
+    init(_ options: PluginConfiguration) throws(PluginConfigurationError) {
+        areRefused = try options.boolean(Self.field.name) ?? false
+    }
+
+    /// The dedupe keys of a request whose delivery has that key; nil if the sender names none.
+    func keys(_ delivery: String?, of request: SourceRequest) -> [String] {
+        guard let delivery else { return [request.bodyKey] }
+        return areRefused ? [delivery, request.bodyKey] : [delivery]
+    }
 }
 
 /// Texts of senders that become types of events and parts of dedupe keys.

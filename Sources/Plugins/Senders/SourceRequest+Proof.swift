@@ -32,6 +32,12 @@ extension SourceError {
         return SourceError(code: "timestamp-outside-window", message: message, kind: .unauthenticated)
     }
 
+    /// The refusal of a timestamp in another form.
+    static var invalidTimestamp: SourceError {
+        let message = "The signed timestamp must be whole seconds since 1970 in decimal digits."
+        return SourceError(code: "timestamp-invalid", message: message, kind: .unauthenticated)
+    }
+
     /// The refusal of credentials that are none of the source's secrets.
     static func invalidCredentials(_ header: String) -> SourceError {
         let message = "The header \(header) does not present one of the source's secrets."

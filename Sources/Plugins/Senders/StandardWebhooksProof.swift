@@ -26,8 +26,11 @@ enum StandardWebhooksProof {
                 throw SourceError(code: "signature-missing", message: error.description, kind: .unauthenticated)
             case .timestampTooNew, .timestampTooOld:
                 throw .outsideWindow(toleranceSeconds: SenderLimits.toleranceSeconds)
-            case .duplicateHeader, .invalidID, .invalidTimestamp, .noMatchingSignature:
-                throw .invalidSignature("webhook-signature")
+            case .duplicateHeader:
+                throw SourceError(code: "signature-invalid", message: error.description, kind: .unauthenticated)
+            case .invalidID: throw SourceError(code: error.code, message: error.description, kind: .unauthenticated)
+            case .invalidTimestamp: throw .invalidTimestamp
+            case .noMatchingSignature: throw .invalidSignature("webhook-signature")
             }
         }
     }

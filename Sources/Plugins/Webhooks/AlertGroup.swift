@@ -6,16 +6,36 @@ import RouterPlugin
 ///     {"alerts": [A, B], "receiver": R, "status": S, …}
 ///         ──▶  {"alert": A, "receiver": R, "status": S, …}   {"alert": B, "receiver": R, "status": S, …}
 ///
-/// An alert is identified by its fingerprint, a hash of its labels. An alert that fires again after it was resolved has
-/// another `startsAt`, so repeated notices of the same firing are recognised as repetitions and new firings are not.
+/// An alert is identified by its fingerprint, a hash of its labels, and its `startsAt`. Repeated notices that it fires are
+/// repetitions until a notice that it is resolved, and the other way round: an alert may fire again under the `startsAt` that
+/// it had before. So the last notice counts.
+///
+///     firing ──▶ new    firing ──▶ repetition    resolved ──▶ new    resolved ──▶ repetition    firing ──▶ new
+///
+/// With reminders, the time since `startsAt` has spans of equal length, and a notice that an alert fires is a repetition
+/// within a span only. A sender that repeats a request at once, because it got no answer, stays within it nearly always.
 struct AlertGroup {
+    /// The option for reminders.
+    static let reminders = PluginField(
+        "remindAfterSeconds", .integer, unit: "seconds",
+        summary: "The time after which a notice that an alert still fires is new; repetitions have no end, if left out."
+    )
+
     /// The members of the group that each event repeats, in this order.
     let members: [String]
+    private let spanSeconds: Int64?
+
+    init(members: [String], _ options: PluginConfiguration) throws(PluginConfigurationError) {
+        self.members = members
+        spanSeconds = try options.integer(Self.reminders.name, in: 10...31_536_000)
+    }
+
+    init(members: [String]) { (self.members, spanSeconds) = (members, nil) }
 
     /// An event for each alert.
     ///
     /// - Throws: any code of `JSONError`; `payload-not-an-object`, `missing-field`, `bad-alert`, `too-many-alerts`.
-    func events(of body: JSONObject) throws(SourceError) -> [SourceEvent] {
+    func events(of body: JSONObject, at now: Timestamp) throws(SourceError) -> [SourceEvent] {
         guard let alerts = body["alerts"]?.asArray, !alerts.isEmpty else {
             let message = "The member alerts must be an array of at least one alert."
             throw SourceError(code: "missing-field", message: message)
@@ -24,7 +44,7 @@ struct AlertGroup {
         var events: [SourceEvent] = []
         var bytes = 0
         for (place, alert) in alerts.enumerated() {
-            let event = try event(of: alert, at: place, in: body)
+            let event = try event(of: alert, at: place, in: body, now)
             bytes += event.payload.count
             guard bytes <= SenderLimits.maximumSplitBytes else { throw Self.tooMany }
             events.append(event)
@@ -39,20 +59,33 @@ struct AlertGroup {
         return SourceError(code: "too-many-alerts", message: message, kind: .unprocessable)
     }
 
-    private func event(of alert: JSONValue, at place: Int, in body: JSONObject) throws(SourceError) -> SourceEvent {
+    private func event(
+        of alert: JSONValue, at place: Int, in body: JSONObject, _ now: Timestamp
+    ) throws(SourceError) -> SourceEvent {
         let status = try text("status", of: alert, at: place)
         guard status == "firing" || status == "resolved" else {
             let message = "The status of the alert at index \(place) must be firing or resolved."
             throw SourceError(code: "bad-alert", message: message)
         }
         let fingerprint = try text("fingerprint", of: alert, at: place)
-        var key = "alert:\(fingerprint):\(status):" + (try text("startsAt", of: alert, at: place))
-        if status == "resolved" { key += ":" + (try text("endsAt", of: alert, at: place)) }
+        let start = try text("startsAt", of: alert, at: place)
+        let span = spanSeconds.map { ":" + Self.span(of: now, since: start, seconds: $0) } ?? ""
+        func key(_ status: String) -> String {
+            "alert:\(fingerprint):\(status):\(start)" + (status == "firing" ? span : "")
+        }
+        let other = status == "firing" ? "resolved" : "firing"
         var object = JSONObject()
         object["alert"] = alert
         for member in members { object[member] = body[member] }
         return SourceEvent(
-            type: status, payload: JSONValue.object(object).serialized(), collapseID: fingerprint, dedupeKeys: [key])
+            type: status, payload: JSONValue.object(object).serialized(), collapseID: fingerprint,
+            dedupeKeys: [key(status)], releasedKeys: [key(other)])
+    }
+
+    /// The number of the span of a time, in its text.
+    private static func span(of now: Timestamp, since start: String, seconds: Int64) -> String {
+        let origin = Timestamp(rfc3339: start)?.milliseconds ?? 0
+        return String((now.milliseconds - origin) / (seconds * 1000))
     }
 
     private func text(_ field: String, of alert: JSONValue, at place: Int) throws(SourceError) -> String {

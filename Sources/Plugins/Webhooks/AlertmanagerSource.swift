@@ -17,21 +17,24 @@ public struct AlertmanagerSource: PayloadSource {
     /// The source's name.
     public var id: PluginID { Self.id }
 
-    /// The kind, which has no options.
+    /// The kind.
     public static let kind = PayloadSourceKind(
         id: id, summary: "Takes webhooks of Alertmanager, an event for each alert.", secrets: .required,
-        secretFault: SecretFaults.credentials
+        fields: [AlertGroup.reminders], secretFault: SecretFaults.credentials
     ) { (options) throws(PluginConfigurationError) in
-        _ = try PluginConfiguration(options, fields: [])
-        return AlertmanagerSource()
+        let options = try PluginConfiguration(options, declared: [AlertGroup.reminders])
+        return AlertmanagerSource(group: try AlertGroup(members: members, options))
     }
 
-    private let group = AlertGroup(members: [
+    private static let members = [
         "receiver", "status", "groupKey", "groupLabels", "commonLabels", "commonAnnotations", "externalURL",
-    ])
+    ]
+    private let group: AlertGroup
 
     /// A source with the settings of Alertmanager.
-    public init() {}
+    public init() { self.init(group: AlertGroup(members: Self.members)) }
+
+    private init(group: AlertGroup) { self.group = group }
 
     /// The alert.
     public var defaults: SourceDefaults {
@@ -56,6 +59,6 @@ public struct AlertmanagerSource: PayloadSource {
             let message = "The member version must be \"4\", the text that Alertmanager sends."
             throw SourceError(code: "unsupported-version", message: message, kind: .unprocessable)
         }
-        return SourceDecoding(try group.events(of: body))
+        return SourceDecoding(try group.events(of: body, at: request.receivedAt))
     }
 }

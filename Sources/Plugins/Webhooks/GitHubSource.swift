@@ -4,7 +4,8 @@ public import RouterPlugin
 ///
 /// The type of an event is `X-GitHub-Event` alone, such as `issues`; the action within it, such as `opened`, is in the
 /// payload for filters (`action == 'opened'`) and templates. The payload is the body as received, or the field
-/// `payload` of a form. A repetition has the same `X-GitHub-Delivery`.
+/// `payload` of a form. A repetition has the same `X-GitHub-Delivery`, or the same body if it has none. The id is not
+/// signed: with the option `refuseRepeatedBodies` a body is taken once, whatever its id.
 ///
 /// Facts: docs.github.com, "Validating webhook deliveries" and "Webhook events and payloads".
 public struct GitHubSource: PayloadSource {
@@ -14,19 +15,22 @@ public struct GitHubSource: PayloadSource {
     /// The source's name.
     public var id: PluginID { Self.id }
 
-    /// The kind, which has no options.
+    /// The kind.
     public static let kind = PayloadSourceKind(
         id: id, summary: "Takes webhooks of GitHub, signed by X-Hub-Signature-256.", secrets: .required,
-        secretFault: SecretFaults.signingKey
+        fields: [RepeatedBodies.field], secretFault: SecretFaults.signingKey
     ) { (options) throws(PluginConfigurationError) in
-        _ = try PluginConfiguration(options, fields: [])
-        return GitHubSource()
+        let options = try PluginConfiguration(options, declared: [RepeatedBodies.field])
+        return GitHubSource(repeatedBodies: try RepeatedBodies(options))
     }
 
     private let signature = HMACVerifier(header: "x-hub-signature-256", prefix: "sha256=")
+    private let repeatedBodies: RepeatedBodies
 
     /// A source with the settings of GitHub.
-    public init() {}
+    public init() { self.init(repeatedBodies: .usual) }
+
+    private init(repeatedBodies: RepeatedBodies) { self.repeatedBodies = repeatedBodies }
 
     /// Content ids that follow the paths of GitHub's own pages.
     public var defaults: SourceDefaults { SourceDefaults(contentID: Self.contentIDs) }
@@ -92,8 +96,7 @@ public struct GitHubSource: PayloadSource {
             payload = Array(field.utf8)
         }
         try JSONBody.check(payload, isWholeBody: !isForm)
-        // The id is not signed: the signed body itself tells a replay under another id.
-        let keys = (delivery.map { ["delivery:\($0)"] } ?? []) + [request.bodyKey]
+        let keys = repeatedBodies.keys(delivery.map { "delivery:\($0)" }, of: request)
         return SourceDecoding([SourceEvent(type: type, payload: payload, dedupeKeys: keys)])
     }
 }

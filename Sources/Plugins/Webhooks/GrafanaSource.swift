@@ -3,7 +3,7 @@ public import RouterPlugin
 /// Webhooks of Grafana's alerting, which present a bearer token or user and password, or are signed by
 /// `X-Grafana-Alerting-Signature`.
 ///
-/// Options: `header`, `timestampHeader` and `toleranceSeconds`, as the contact point has them. A request that bears the
+/// Options: `header`, `timestampHeader` and `toleranceSeconds`, as the contact point has them, and `remindAfterSeconds`. A request that bears the
 /// signature is judged by it alone.
 ///
 /// A request has a group of alerts, and each alert becomes an event of the type `firing` or `resolved` with the payload
@@ -33,19 +33,22 @@ public struct GrafanaSource: PayloadSource {
         PluginField(
             "toleranceSeconds", .integer, .byDefault(.number(JSONNumber(SenderLimits.toleranceSeconds))),
             unit: "seconds", summary: "The greatest difference between the signed time and the time of arrival."),
+        AlertGroup.reminders,
     ]
 
     private var signature = HMACVerifier(header: "x-grafana-alerting-signature")
-    private let group = AlertGroup(members: [
+    private let group: AlertGroup
+    private static let members = [
         "receiver", "status", "orgId", "title", "state", "message", "groupKey", "groupLabels", "commonLabels",
         "commonAnnotations", "externalURL",
-    ])
+    ]
 
     /// A source as the configuration has it.
     ///
     /// - Throws: `unknown-field`, `wrong-type` or `invalid-value` with the pointer to the field.
     public init(options: JSONValue) throws(PluginConfigurationError) {
         let options = try PluginConfiguration(options, declared: Self.fields)
+        group = try AlertGroup(members: Self.members, options)
         if let header = try options.headerName("header") { signature.header = header }
         if let header = try options.headerName("timestampHeader") {
             signature.timestampHeader = header
@@ -76,6 +79,6 @@ public struct GrafanaSource: PayloadSource {
     ///
     /// - Throws: any code of `JSONError`; `payload-not-an-object`, `missing-field`, `bad-alert`, `too-many-alerts`.
     public func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
-        SourceDecoding(try group.events(of: try JSONBody.object(request.body)))
+        SourceDecoding(try group.events(of: try JSONBody.object(request.body), at: request.receivedAt))
     }
 }

@@ -12,6 +12,7 @@ public import RouterPlugin
 /// - `signedContent` has `{body}`, and may have `{timestamp}`, `{id}` and `{header.NAME}`.
 /// - `timestampHeader` has seconds since 1970 and must be signed.
 /// - `idHeader` is the same for repetitions; without it, `Idempotency-Key` is.
+/// - `refuseRepeatedBodies` makes a body that came before a repetition whatever its id.
 public struct HMACSource: PayloadSource {
     /// The source's name.
     public static let id = PluginID(unchecked: "routerd.source.hmac")
@@ -50,9 +51,11 @@ public struct HMACSource: PayloadSource {
         PluginField(
             "idHeader", .string,
             summary: "The header whose value is the same for repetitions; Idempotency-Key, if left out."),
+        RepeatedBodies.field,
     ]
 
     private var signature: HMACVerifier
+    private let repeatedBodies: RepeatedBodies
 
     /// A source as the configuration has it.
     ///
@@ -60,6 +63,7 @@ public struct HMACSource: PayloadSource {
     public init(options: JSONValue) throws(PluginConfigurationError) {
         let options = try PluginConfiguration(options, declared: Self.fields)
         signature = HMACVerifier(header: try options.required("header", options.headerName("header")))
+        repeatedBodies = try RepeatedBodies(options)
         if let algorithm: HMACVerifier.Algorithm = try options.choice("algorithm") { signature.algorithm = algorithm }
         if let encoding: SignatureEncoding = try options.choice("encoding") { signature.encoding = encoding }
         signature.prefix = try options.printable("prefix", in: 0...SenderLimits.maximumOptionLength) ?? ""
@@ -98,11 +102,14 @@ public struct HMACSource: PayloadSource {
     /// - Throws: any code of `JSONError`; `payload-not-an-object`, `bad-delivery-id`, `bad-idempotency-key`,
     ///   `duplicate-header`, `header-not-utf8`.
     public func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
-        guard let idHeader = signature.idHeader else { return try PlainEvent.decode(request) }
-        let id = try request.deliveryID(in: idHeader)
+        let key =
+            if let idHeader = signature.idHeader {
+                try request.deliveryID(in: idHeader).map { "delivery:\($0)" }
+            } else {
+                try request.idempotencyKey().map { "key:\($0)" }
+            }
         try JSONBody.check(request.body)
-        return SourceDecoding([
-            SourceEvent(payload: request.body, dedupeKeys: id.map { ["delivery:\($0)"] } ?? [])
-        ])
+        let keys = repeatedBodies.areRefused ? repeatedBodies.keys(key, of: request) : key.map { [$0] } ?? []
+        return SourceDecoding([SourceEvent(payload: request.body, dedupeKeys: keys)])
     }
 }

@@ -6,9 +6,13 @@ public import RouterPlugin
 ///     JSON, url_verification        none                             -                   200, the challenge
 ///     JSON, event_callback          type of the inner event          the body            the router's
 ///     JSON, other                   the member type                  the body            the router's
+///     form with ssl_check=1         none                             -                   200, empty
 ///     form with payload=            type in the payload              that JSON           200, empty
 ///     form with command=            slash_command                    fields as JSON      200, empty
 ///     form with ssl_check=          none                             -                   200, empty
+///
+/// Slack checks the certificate of a URL by a form with `ssl_check=1`, which bears no signature; nothing else in such a
+/// form counts.
 ///
 /// A repetition of an event has the same `event_id`; commands and interactions have a `trigger_id`.
 ///
@@ -46,6 +50,16 @@ public struct SlackSource: PayloadSource {
         return SourceDefaults(contentID: ["*": "slack://{team_id|team.id}/{\(channel)}"])
     }
 
+    /// Answers the check of the certificate.
+    public func handshake(_ request: SourceRequest) -> SourceResponse? {
+        guard (try? FormBody.isForm(request)) == true, let form = try? FormBody(request.body) else { return nil }
+        return Self.isCertificateCheck(form) ? Self.empty : nil
+    }
+
+    private static func isCertificateCheck(_ form: FormBody) -> Bool {
+        form.value(of: "ssl_check").map { $0.isSame(as: "1") } ?? false
+    }
+
     /// Checks the signature of timestamp and body.
     public func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError) {
         try signature.verify(request, with: secrets)
@@ -58,6 +72,7 @@ public struct SlackSource: PayloadSource {
     public func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
         guard try FormBody.isForm(request) else { return try decodeEvent(request) }
         let form = try FormBody(request.body)
+        if Self.isCertificateCheck(form) { return .answer(Self.empty) }
         if let payload = form.value(of: "payload") { return try decodeInteraction(Array(payload.utf8)) }
         if form.value(of: "command") != nil { return try decodeCommand(form) }
         if form.value(of: "ssl_check") != nil { return .answer(Self.empty) }

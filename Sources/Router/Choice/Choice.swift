@@ -149,7 +149,7 @@ package struct Chooser: Sendable {
         }
         if work.isUnfinished { return 0 }
         var count = 0
-        for session in order.sorted(best) {
+        for session in order.sorted(best, in: tier.tier) {
             count &+= 1
             guard walk.consider(session, in: tier, of: tenant) else { return count }
         }

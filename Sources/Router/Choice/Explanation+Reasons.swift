@@ -1,4 +1,36 @@
+import PredicateEngine
 import RouterPlugin
+
+extension ActivationConditions {
+    /// A remark on a *prefers* condition that is nothing but `CONTAINS`, and holds for a content id that is longer than its
+    /// text: whose text is `issues/1` prefers issue 12 as well.
+    func hint(about content: ContentID?) -> String? {
+        guard let content, let texts = Self.containedTexts(prefersToActivate.root),
+            let text = texts.first, !texts.contains(where: { $0.string.isSame(as: content.text) })
+        else { return nil }
+        return "its prefers condition holds for every content id that contains '\(text.string)', so for this one too; "
+            + "of a session for one content it is SELF == '\(text.string)'"
+    }
+
+    /// The texts, one of which a content id must contain; nil for any other condition.
+    private static func containedTexts(_ tree: Predicate.Tree) -> [Predicate.Text]? {
+        switch tree {
+        case .comparison(let comparison):
+            guard comparison.operation == .contains, comparison.left == .subject, comparison.quantifier == nil,
+                case .text(let text) = comparison.right
+            else { return nil }
+            return [text]
+        case .or(let terms):
+            var texts: [Predicate.Text] = []
+            for term in terms {
+                guard let more = containedTexts(term) else { return nil }
+                texts += more
+            }
+            return texts
+        case .and, .not, .constant: return nil
+        }
+    }
+}
 
 extension Explanation.Considered {
     /// The reason why the session was chosen or passed over, as a phrase for people.

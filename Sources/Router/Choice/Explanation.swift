@@ -17,6 +17,8 @@ package struct Explanation: Hashable, Sendable {
         package var verdicts: [RuleVerdict]
         /// The reason why it was chosen or passed over.
         package var reason = ""
+        /// A remark on its conditions that probably hold for more contents than their author thinks.
+        package var hint: String?
     }
 
     /// The verdict of a rule on a session.
@@ -25,6 +27,8 @@ package struct Explanation: Hashable, Sendable {
         package var verdict: RoutingVerdict
         /// The reason why the verdict cannot be followed; nil if it can.
         package var obstacle: String?
+        /// The reason why a remote rule has given no answer, and the verdict is that of its failure; nil if it has.
+        package var lack: String?
     }
 
     package var outcome: ChoiceOutcome
@@ -86,6 +90,9 @@ extension Chooser {
             let candidate = session.candidate(in: tier)
             return rules.map { id, rule in
                 let verdict = rule?.verdict(on: candidate, for: notification, at: now) ?? .accept
+                if let lack = (rule as? RemoteRule)?.lack(for: notification) {
+                    return Explanation.RuleVerdict(rule: id, verdict: verdict, lack: lack)
+                }
                 guard case .redirect(let target, _) = verdict, target != session.key.session else {
                     return Explanation.RuleVerdict(rule: id, verdict: verdict)
                 }
@@ -96,6 +103,7 @@ extension Chooser {
         return Explanation.Considered(
             session: session.key.session, activationState: session.activationState,
             preferenceLevel: session.conditions.preferenceLevel, lastActivatedAt: session.lastActivatedAt,
-            can: examined.can, prefers: examined.prefers, tier: tier, verdicts: verdicts ?? [])
+            can: examined.can, prefers: examined.prefers, tier: tier, verdicts: verdicts ?? [],
+            hint: examined.prefers == true ? session.conditions.hint(about: notification.contentID) : nil)
     }
 }

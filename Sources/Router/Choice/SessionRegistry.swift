@@ -115,7 +115,7 @@ extension SceneSession {
         Candidate(
             session: key.session, device: device, role: role, configuration: configuration,
             activationState: activationState, lastActivatedAt: lastActivatedAt,
-            preferenceLevel: conditions.preferenceLevel, tier: tier)
+            preferenceLevel: conditions.preferenceLevel, tier: tier, userInfoText: userInfo.bytes)
     }
 }
 

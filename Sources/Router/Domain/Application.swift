@@ -54,9 +54,16 @@ package struct SceneManifest: Hashable, Sendable {
         sceneConfigurations.first { $0.name.isSame(as: name) }
     }
 
+    /// Activity types of the system, listed in no manifest: universal links, results of Spotlight, searches in the application.
+    ///
+    /// Source: Apple, "Supporting universal links in your app", `CSSearchableItemActionType`, `CSQueryContinuationActionType`.
+    private static let systemActivityTypes = [
+        "NSUserActivityTypeBrowsingWeb", "com.apple.corespotlightitem", "com.apple.corespotlightquery",
+    ]
+
     /// Whether the application handles user activities of that type.
     package func takes(_ activityType: String) -> Bool {
-        userActivityTypes.contains { $0.isSame(as: activityType) }
+        (userActivityTypes + Self.systemActivityTypes).contains { $0.isSame(as: activityType) }
     }
 }
 

@@ -49,6 +49,7 @@ struct Acceptance {
             // A notification that cannot be delivered leaves the older one its chance.
             if let collapse, !placement.state.isSettled { supersede(collapse, in: &plan) }
             plan.reply = .accepted(plan.add(request, decision, placement, newSession))
+            plan.changes += request.releasedKeys.map(StoreChange.releaseDedupeKey)
         }
     }
 

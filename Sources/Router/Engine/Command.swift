@@ -108,6 +108,7 @@ package struct AcceptRequest: Sendable {
     private struct Further: Sendable {
         var amendment: Amendment?
         var broadcast: BroadcastPart?
+        var released: [String] = []
     }
 
     /// The notification that is sent once more.
@@ -125,13 +126,26 @@ package struct AcceptRequest: Sendable {
     /// The changes that rules have made to it.
     var amendment: Amendment? {
         get { rare?.further?.value.amendment }
-        set { set(Further(amendment: newValue, broadcast: broadcast)) }
+        set { set(Further(amendment: newValue, broadcast: broadcast, released: released)) }
     }
 
     /// Its part in a broadcast; nil if it asks for one receiver.
     package var broadcast: BroadcastPart? {
         get { rare?.further?.value.broadcast }
-        set { set(Further(amendment: amendment, broadcast: newValue)) }
+        set { set(Further(amendment: amendment, broadcast: newValue, released: released)) }
+    }
+
+    private var released: [String] { rare?.further?.value.released ?? [] }
+
+    /// Keys of earlier notifications, free for its sender after this one.
+    package var releasedKeys: [DedupeKey] {
+        released.map { DedupeKey(application: application, source: source, key: $0) }
+    }
+
+    /// Names the keys of its sender that are free after this notification.
+    package mutating func release(_ keys: [String]) {
+        guard !keys.isEmpty else { return }
+        set(Further(amendment: amendment, broadcast: broadcast, released: keys))
     }
 
     /// The one session that may have it; nil if any may.

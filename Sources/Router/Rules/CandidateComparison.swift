@@ -6,6 +6,7 @@ import RouterPlugin
 ///     candidate.role LIKE[c] payload.roles[FIRST]    one comparison of texts
 ///     candidate.session IN payload.targets           the bytes of the texts in the array
 ///     candidate.preferenceLevel BETWEEN {1, priority}    two tests of a number
+///     candidate.userInfo.battery > 50                its predicate, over an object with all values
 ///
 /// The rules are those of `PayloadPredicate`: of values that an operator does not take, nothing holds.
 struct CandidateComparison {
@@ -58,6 +59,9 @@ struct CandidateComparison {
     }
 
     var condition: CandidateCondition {
+        if [comparison.left, comparison.right].contains(where: Self.readsUserInfo) {
+            return .test(.values(PayloadPredicate(part: .comparison(comparison)), beside: notification))
+        }
         let (left, right) = (term(comparison.left), term(comparison.right))
         var fields: Set<CandidateField> = []
         left.add(to: &fields)
@@ -70,6 +74,14 @@ struct CandidateComparison {
         case .text(.activationState): .test(.states(ActivationState.allCases.map { answer(.string($0.name)) }))
         case .number(.prefers): .test(.prefers(yes: answer(.boolean(true)), no: answer(.boolean(false))))
         default: quantified(left, right)
+        }
+    }
+
+    private static func readsUserInfo(_ operand: Predicate.Operand) -> Bool {
+        switch operand {
+        case .path(let path): RuleFields.isOfUserInfo(path)
+        case .aggregate(let elements): elements.contains(where: readsUserInfo)
+        default: false
         }
     }
 

@@ -3,7 +3,8 @@ import RouterPlugin
 
 /// The part of a condition that is left of it for candidates: everything else of it is known.
 ///
-/// Asking it about a candidate takes nothing from the heap, with the exceptions that `TextComparison` names.
+/// Asking it about a candidate takes nothing from the heap, with the exceptions that `TextComparison` names, and but for
+/// conditions that name the candidate's `userInfo`.
 enum CandidateCondition: Sendable {
     case constant(Bool)
     case test(CandidateTest)
@@ -85,6 +86,8 @@ enum CandidateTest: Sendable {
     case isShort(TextField, Int)
     case number(NumberField, Predicate.Operator, Predicate.Number)
     case numbers(NumberField, Predicate.Operator, NumberField)
+    /// A predicate over the values of the notification, an object or nothing, and all values of the candidate.
+    case values(PayloadPredicate, beside: PayloadValue)
 
     func holds(for candidate: Candidate, at now: Timestamp) -> Bool {
         switch self {
@@ -109,6 +112,12 @@ enum CandidateTest: Sendable {
             guard let left = left.value(of: candidate, at: now), let right = right.value(of: candidate, at: now)
             else { return false }
             return operation.holds(.integer(left), .integer(right))
+        case .values(let predicate, let notification):
+            var members = [(name: "candidate", value: candidate.value(at: now))]
+            if case .object(let object) = notification {
+                members += object.members.map { ($0.name.string, $0.value) }
+            }
+            return predicate.evaluate(with: .object(PayloadObject(members)))
         }
     }
 }

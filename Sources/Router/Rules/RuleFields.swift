@@ -18,10 +18,17 @@ enum RuleFields {
         .init("candidate.secondsSinceActive", .number),
         .init("candidate.preferenceLevel", .number),
         .init("candidate.prefers", .boolean),
+        .init("candidate.userInfo", .json),
     ])
 
     /// Whether a path leads into the candidate.
     static func isOfCandidate(_ path: PayloadPath) -> Bool { names(path).first == "candidate" }
+
+    /// Whether a path leads into the `userInfo` of the candidate.
+    static func isOfUserInfo(_ path: PayloadPath) -> Bool {
+        let names = names(path)
+        return names.count > 1 && names[0] == "candidate" && names[1] == "userInfo"
+    }
 
     /// Whether a path leads into the payload.
     static func isOfPayload(_ path: PayloadPath) -> Bool { names(path).first == "payload" }
@@ -41,6 +48,19 @@ extension Candidate {
         let (gone, overflow) = now.milliseconds.subtractingReportingOverflow(lastActivatedAt.milliseconds)
         guard !overflow else { return lastActivatedAt < now ? Int64.max / 1000 : 0 }
         return max(0, gone / 1000)
+    }
+
+    /// All values of the candidate that conditions may name, as an object.
+    func value(at now: Timestamp) -> PayloadValue {
+        .object(
+            PayloadObject([
+                ("session", .string(session.text)), ("device", device.map { .string($0.text) } ?? .null),
+                ("role", .string(role)), ("configuration", .string(configuration)),
+                ("activationState", .string(activationState.name)),
+                ("secondsSinceActive", secondsSinceActive(at: now).map(PayloadValue.integer) ?? .null),
+                ("preferenceLevel", .integer(Int64(preferenceLevel))), ("prefers", .boolean(tier == .prefers)),
+                ("userInfo", PayloadValue(userInfo)),
+            ]))
     }
 }
 

@@ -67,29 +67,52 @@ extension [RuleHistory.Taken] {
     }
 }
 
-/// A rule for one notification that accepts every candidate, and has those of a tier shown in an order of its own: the
-/// smallest load first, and the better candidate first among equal loads. The order is that of the best
-/// `RoutingLimits.lookAhead` candidates; the others follow as they are.
+/// A rule with an order for the candidates of one notification: the smallest load first, and the better candidate first among
+/// equal loads. The order is that of the best `RoutingLimits.lookAhead` candidates; the others
+/// follow as they are.
 package struct CandidateOrder: RoutingRule {
-    package let id: PluginID
-    let load: @Sendable (SessionID) -> Int
+    package private(set) var id: PluginID
+    private let load: @Sendable (SceneSession, Tier) -> Int
+    private let unit: String
+    /// The rule with the verdicts; nil accepts every candidate.
+    private let rule: (any RoutingRule)?
 
+    /// The order of the shortest lanes.
     package init(id: PluginID, load: @escaping @Sendable (SessionID) -> Int) {
-        self.id = id
-        self.load = load
+        (self.id, self.load) = (id, { session, _ in load(session.key.session) })
+        (unit, rule) = ("waiting in its lane", nil)
     }
 
-    package func verdict(on _: Candidate, for _: NotificationView, at _: Timestamp) -> RoutingVerdict { .accept }
+    /// The order of a rule for one notification.
+    init(_ rule: any OrderingRule, for notification: NotificationView, at now: Timestamp) {
+        (id, self.rule, unit) = (rule.id, rule, "is its rank")
+        load = { session, tier in rule.rank(of: session.candidate(in: tier), for: notification, at: now) }
+    }
 
-    func sorted(_ sessions: [SceneSession]) -> [SceneSession] {
-        sessions.enumerated().map { (load: load($1.key.session), place: $0, session: $1) }
+    package var looksAhead: Bool { rule?.looksAhead ?? false }
+
+    package func verdict(
+        on candidate: Candidate, for notification: NotificationView, at now: Timestamp
+    ) -> RoutingVerdict {
+        rule?.verdict(on: candidate, for: notification, at: now) ?? .accept
+    }
+
+    /// The same order under another name.
+    func named(_ id: PluginID) -> CandidateOrder {
+        var order = self
+        order.id = id
+        return order
+    }
+
+    func sorted(_ sessions: [SceneSession], in tier: Tier) -> [SceneSession] {
+        sessions.enumerated().map { (load: load($1, tier), place: $0, session: $1) }
             .sorted { ($0.load, $0.place) < ($1.load, $1.place) }.map(\.session)
     }
 
     /// The ending with the reason of the order, unless it has one of another rule.
     func noted(_ ending: RuleWalk.Ending) -> RuleWalk.Ending {
         guard case .taken(let session, let tier, because: nil) = ending else { return ending }
-        return .taken(session, tier, because: "\(id): \(load(session.key.session)) waiting in its lane")
+        return .taken(session, tier, because: "\(id): \(load(session, tier.tier)) \(unit)")
     }
 }
 

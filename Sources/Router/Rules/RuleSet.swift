@@ -22,7 +22,8 @@ package final class RuleSet: Sendable {
     private let historic: [any NotificationRule]
     /// Whether answers of remote rules are part of a decision.
     let hasRemoteRules: Bool
-    /// Whether a rule looks at a notification before its candidates.
+    /// Whether a rule orders candidates, and whether one looks at a notification before its candidates.
+    private let hasOrderingRules: Bool
     private let hasNotificationRules: Bool
 
     package init(_ rules: [any RoutingRule], version: Int64 = 0) {
@@ -38,13 +39,14 @@ package final class RuleSet: Sendable {
         amends = !amending.isEmpty
         readsHistory = !historic.isEmpty
         hasRemoteRules = rules.contains { $0 is RemoteRule }
-        hasNotificationRules = rules.contains { $0 is any NotificationRule }
+        hasOrderingRules = rules.contains { $0 is any OrderingRule || ($0 as? RuleInstance)?.rule is any OrderingRule }
+        hasNotificationRules = hasOrderingRules || rules.contains { $0 is any NotificationRule }
     }
 
     package static let empty = RuleSet([])
 
     /// Whether a rule may have candidates shown in an order of its own.
-    var ordersCandidates: Bool { historic.contains { $0.history.contains(.lanes) } }
+    var ordersCandidates: Bool { hasOrderingRules || historic.contains { $0.history.contains(.lanes) } }
 
     /// The parts of an application's history that its rules look at.
     func history(readOf application: ApplicationID) -> RuleHistory.Parts {
@@ -76,8 +78,9 @@ extension RoutingRule {
 
     /// The rule for one notification; nil if it accepts every candidate of it.
     func concerned(by facts: inout NotificationFacts) -> (any RoutingRule)? {
-        guard let rule = self as? any NotificationRule else { return self }
-        return rule.concerning(&facts)
+        if let rule = self as? any NotificationRule { return rule.concerning(&facts) }
+        guard let rule = self as? any OrderingRule else { return self }
+        return CandidateOrder(rule, for: facts.notification, at: facts.time)
     }
 }
 
@@ -93,7 +96,7 @@ extension RuleInstance: NotificationRule {
 
     package func concerning(_ facts: inout NotificationFacts) -> (any RoutingRule)? {
         guard applies(to: facts.notification.application), let rule = rule.concerned(by: &facts) else { return nil }
-        if let order = rule as? CandidateOrder { return CandidateOrder(id: id, load: order.load) }
+        if let order = rule as? CandidateOrder { return order.named(id) }
         return rule.id == id ? rule : RuleInstance(rule, name: id)
     }
 }

@@ -30,6 +30,8 @@ package enum StoreChange: Hashable, Sendable {
     case insert(NewNotification)
     /// The notification came again, under keys of its sender that are new.
     case addDedupeKeys(NotificationSequence, [DedupeKey])
+    /// Its sender may use the key for another notification; nothing if no notification has it.
+    case releaseDedupeKey(DedupeKey)
     /// Appends an attempt to its notification's history.
     case recordAttempt(AttemptRecord)
     /// Ends like that unless the attempt that is under way succeeds.
@@ -81,7 +83,7 @@ extension StoreChange {
             visit(.gate(gate.key))
             visit(.gates(gate.key.application))
         case .putPasscodeLock(let lock): visit(.gate(lock.key))
-        case .keepAnswer(let key, _, _), .forgetAnswer(let key): visit(.dedupe(key))
+        case .keepAnswer(let key, _, _), .forgetAnswer(let key), .releaseDedupeKey(let key): visit(.dedupe(key))
         case .insert(let notification): notification.visitKeys(visit)
         case .addDedupeKeys(let sequence, let keys):
             visit(.delivery(sequence))

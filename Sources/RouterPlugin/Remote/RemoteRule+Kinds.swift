@@ -45,6 +45,9 @@ extension RemoteRule {
             }
             callOut.cacheBy.append(part)
         }
+        guard callOut.cacheBy.isEmpty || fields.value("userInfo") == nil else {
+            throw fields.invalid("cacheBy", because: "cannot stand beside userInfo, which answers may depend on")
+        }
         callOut.cacheSeconds = Int(try fields.integer("cacheSeconds", in: 1...86_400) ?? 60)
         return try RemoteRule(fields, .callOut(callOut))
     }
@@ -62,6 +65,9 @@ extension RemoteRule {
         PluginField(
             "applications", .strings, .optional, summary: "The applications that it decides for; all if left out."),
         PluginField("settings", .object, .optional, summary: "An object that the plugin receives unchanged."),
+        PluginField(
+            "userInfo", .strings, .optional,
+            summary: "Members of the sessions' userInfo that the plugin sees at each candidate; none if left out."),
     ]
 
     private static let ofProcesses = [
@@ -88,6 +94,14 @@ extension RemoteRule {
         PluginField("cacheSeconds", .integer, .byDefault(60), unit: "s", summary: "The life of a cached answer."),
     ]
 
+    private static func members(_ fields: PluginConfiguration) throws(PluginConfigurationError) -> [String] {
+        let names = try fields.strings("userInfo") ?? []
+        guard names.count <= 32, names.allSatisfy({ (1...128).contains($0.utf8.count) }) else {
+            throw fields.invalid("userInfo", because: "must be at most 32 names of 1 to 128 bytes")
+        }
+        return names
+    }
+
     private init(_ fields: PluginConfiguration, _ transport: Transport) throws(PluginConfigurationError) {
         let name = try fields.required("plugin", fields.string("plugin"))
         guard let id = try? PluginID(name) else {
@@ -102,6 +116,7 @@ extension RemoteRule {
             timeoutMilliseconds: Int(try fields.integer("timeoutMilliseconds", in: 1...30_000) ?? 100),
             quarantineAfter: Int(try fields.integer("quarantineAfter", in: 1...1000) ?? 10),
             applications: try fields.applications("applications"),
-            settings: try fields.object("settings") ?? .object(JSONObject()))
+            settings: try fields.object("settings") ?? .object(JSONObject()),
+            userInfo: try Self.members(fields))
     }
 }

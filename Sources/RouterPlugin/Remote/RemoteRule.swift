@@ -27,10 +27,13 @@ package struct RemoteRule: RoutingRule, Hashable, ScopedRule {
     package let applications: Set<ApplicationID>?
     /// The object that the plugin receives unchanged.
     package let settings: JSONValue
+    /// The members of the candidates' `userInfo` that questions have.
+    package let userInfo: [String]
 
     package init(
         id: PluginID, transport: Transport, failure: Failure = .open, timeoutMilliseconds: Int = 100,
-        quarantineAfter: Int = 10, applications: Set<ApplicationID>? = nil, settings: JSONValue = .object(JSONObject())
+        quarantineAfter: Int = 10, applications: Set<ApplicationID>? = nil, settings: JSONValue = .object(JSONObject()),
+        userInfo: [String] = []
     ) {
         self.id = id
         self.transport = transport
@@ -39,6 +42,7 @@ package struct RemoteRule: RoutingRule, Hashable, ScopedRule {
         self.quarantineAfter = quarantineAfter
         self.applications = applications
         self.settings = settings
+        self.userInfo = userInfo
     }
 
     package var looksAhead: Bool { true }

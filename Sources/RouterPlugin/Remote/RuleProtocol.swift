@@ -31,9 +31,10 @@ package enum RuleProtocol {
         }
     }
 
+    /// - Parameter userInfo: The members of the candidates' `userInfo` that it has.
     package static func question(
         _ id: Int64, _ notification: NotificationView, _ candidates: [Candidate], at now: Timestamp,
-        with settings: JSONValue? = nil
+        userInfo: [String] = [], with settings: JSONValue? = nil
     ) -> [UInt8] {
         JSONWriter.object { message in
             message.field("type", "rule")
@@ -43,7 +44,7 @@ package enum RuleProtocol {
             if let settings { message.field("settings", settings) }
             message.object("notification") { write(notification, to: &$0) }
             message.array("candidates") { list in
-                for candidate in candidates { list.object { write(candidate, to: &$0) } }
+                for candidate in candidates { list.object { write(candidate, userInfo, to: &$0) } }
             }
         }
     }
@@ -61,7 +62,7 @@ package enum RuleProtocol {
         }
     }
 
-    private static func write(_ candidate: Candidate, to object: inout JSONObjectWriter) {
+    private static func write(_ candidate: Candidate, _ userInfo: [String], to object: inout JSONObjectWriter) {
         object.field("session", candidate.session)
         object.field("device", candidate.device)
         object.field("role", candidate.role)
@@ -70,6 +71,11 @@ package enum RuleProtocol {
         object.field("lastActivatedAt", candidate.lastActivatedAt)
         object.field("preferenceLevel", candidate.preferenceLevel)
         object.field("tier", candidate.tier.rawValue)
+        guard !userInfo.isEmpty else { return }
+        let values = candidate.userInfo
+        object.object("userInfo") { members in
+            for name in userInfo { if let value = values[name] { members.field(name, value) } }
+        }
     }
 
     /// The message with its length before it.
@@ -79,13 +85,9 @@ package enum RuleProtocol {
 
     /// Reads a message of the plugin.
     ///
-    /// - Parameters:
-    ///   - plugin: The id that the plugin must bear.
-    ///   - time: Reads a time in RFC 3339.
+    /// - Parameter plugin: The id that the plugin must bear.
     /// - Throws: The fault; the cause of `malformed` names the member.
-    package static func read(
-        _ bytes: [UInt8], from plugin: PluginID, time: (String) -> Timestamp?
-    ) throws(RuleFailure) -> Incoming {
+    package static func read(_ bytes: [UInt8], from plugin: PluginID) throws(RuleFailure) -> Incoming {
         guard bytes.count <= answerBytes else { throw RuleFailure(.tooLarge) }
         guard let message = try? JSONValue(parsing: bytes, limits: limits) else {
             throw malformed("the message is no JSON")
@@ -119,7 +121,7 @@ package enum RuleProtocol {
                 guard verdicts[session] == nil else {
                     throw malformed("\(member).session: \(session) has two verdicts")
                 }
-                verdicts[session] = try verdict(entry, member, time)
+                verdicts[session] = try verdict(entry, member)
             }
             return .verdicts(id: id, verdicts)
         default: throw malformed("type: this must be ready or verdicts")
@@ -144,9 +146,7 @@ package enum RuleProtocol {
         }
     }
 
-    private static func verdict(
-        _ entry: JSONValue, _ place: String, _ time: (String) -> Timestamp?
-    ) throws(RuleFailure) -> RoutingVerdict {
+    private static func verdict(_ entry: JSONValue, _ place: String) throws(RuleFailure) -> RoutingVerdict {
         try expect(entry, only: ["session", "verdict", "reason", "to", "until"], within: "\(place).")
         let kind = entry["verdict"]?.asString
         if kind == "accept" { return .accept }
@@ -165,7 +165,7 @@ package enum RuleProtocol {
             }
             return .redirect(to: session, reason: reason)
         case "hold":
-            guard let text = entry["until"]?.asString, let until = time(text) else {
+            guard let text = entry["until"]?.asString, let until = Timestamp(rfc3339: text) else {
                 throw malformed("\(place).until: this must be a time in RFC 3339")
             }
             return .hold(until: until, reason: reason)

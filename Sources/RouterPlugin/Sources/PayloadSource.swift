@@ -2,7 +2,8 @@
 ///
 ///     request ──verify──▶ known sender ──decode──▶ events ──filter, templates──▶ notifications
 ///
-/// A sender may ask for consent before it sends: `handshake` answers such a request, before anything else is done.
+/// A sender may ask for consent before it sends, or look at the certificate: `handshake` answers such a request, before
+/// anything else is done.
 ///
 /// A source is a pure value. It is given everything it needs, reads no clock and keeps no state, so the same request
 /// always gives the same answer. Filter and templates are the router's part. Every source runs `PayloadSourceSuite` of
@@ -17,9 +18,10 @@ public protocol PayloadSource: Sendable {
     /// The status that tells the sender to repeat a request later. Some senders give up at 429.
     var retryStatus: Int { get }
 
-    /// The answer to a request by which a sender asks for consent before it sends events; nil if the request is none.
+    /// The answer to a request that carries no event and that the sender does not sign, such as a question for consent; nil
+    /// for other requests.
     ///
-    /// The router asks before it verifies, so a handshake needs no credentials and must not reveal a secret. A request
+    /// The router asks twice, without the body before it reads the body, and with it before it verifies, so a handshake needs no credentials and must not reveal a secret. A request
     /// that is answered here is neither verified nor decoded.
     func handshake(_ request: SourceRequest) -> SourceResponse?
 

@@ -19,6 +19,8 @@ public struct SourceEvent: Hashable, Sendable {
     public var collapseID: String?
     /// Keys under which the sender repeats the event; unique per application and source.
     public var dedupeKeys: [String]
+    /// Keys of earlier events, free from now on: the next event under one of them is new.
+    public var releasedKeys: [String]
     /// Attributes that stand beside the payload, such as those of a CloudEvent in binary mode. Templates name them as
     /// `attribute.NAME`.
     public var attributes: [Attribute]
@@ -41,7 +43,8 @@ public struct SourceEvent: Hashable, Sendable {
     public init(
         kind: NotificationKind = .notification, type: String? = nil, contentID: ContentID? = nil, payload: [UInt8],
         contentType: String = "application/json", priority: Priority? = nil, expiration: Expiration? = nil,
-        collapseID: String? = nil, dedupeKeys: [String] = [], attributes: [Attribute] = []
+        collapseID: String? = nil, dedupeKeys: [String] = [], releasedKeys: [String] = [],
+        attributes: [Attribute] = []
     ) {
         self.kind = kind
         self.type = type
@@ -52,6 +55,7 @@ public struct SourceEvent: Hashable, Sendable {
         self.expiration = expiration
         self.collapseID = collapseID
         self.dedupeKeys = dedupeKeys
+        self.releasedKeys = releasedKeys
         self.attributes = attributes
     }
 }

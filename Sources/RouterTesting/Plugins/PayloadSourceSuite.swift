@@ -106,7 +106,7 @@ public enum PayloadSourceSuite: Sendable {
             if let id = event.contentID {
                 violations.require((try? ContentID(id.text)) != nil, "contentID: is not a well-formed content id")
             }
-            let keys = event.dedupeKeys + [event.collapseID].compactMap { $0 }
+            let keys = event.dedupeKeys + event.releasedKeys + [event.collapseID].compactMap { $0 }
             violations.require(keys.allSatisfy { !$0.isEmpty }, "keys: a dedupe key or collapse id is empty")
             violations.require(keys.allSatisfy { $0.utf8.count <= 512 }, "keys: one is longer than 512 bytes")
             violations.require(keys.allSatisfy(isOneLine), "keys: one has control characters")

@@ -158,6 +158,9 @@ struct ModelRows: Sendable {
         case .addDedupeKeys(let sequence, let keys):
             try check(notifications[sequence] != nil, "there is no notification \(sequence) to know by other keys")
             try take(keys, for: sequence)
+        case .releaseDedupeKey(let key):
+            journal.append(.dedupeKey(key, dedupeKeys[key]))
+            dedupeKeys[key] = nil
         case .recordAttempt(let attempt): try record(attempt)
         case .recall(let sequence, let recall): try self.recall(sequence, recall)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)

@@ -103,4 +103,32 @@ extension StoreSuite {
             try trial.reopen()
         }
     }
+
+    /// A released key names nothing, may go to another notification, and leaves the other keys of the first one.
+    static func releasedKeys(_ trial: StoreTrial<some Store>) throws {
+        var notifications = (1...3).map { StoreSamples.notification($0) }
+        notifications[0].dedupeKeys = ["a", "b"]
+        for index in 1...2 { notifications[index].dedupeKeys = ["a"] }
+        func key(_ text: String) -> DedupeKey {
+            DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: text)
+        }
+        try trial.store.commit([.insert(notifications[0]), .releaseDedupeKey(key("unknown"))])
+        try trial.expectConflict(
+            [.releaseDedupeKey(key("a")), .insert(notifications[1]), .insert(notifications[2])], "a key twice")
+        trial.expectSame(try trial.store.receipt(for: key("a"))?.id, notifications[0].id, "a refused release")
+        for number in 1...2 {
+            try trial.store.commit([.releaseDedupeKey(key("a"))])
+            trial.expect(try trial.store.receipt(for: key("a")) == nil, "a released key")
+            try trial.reopen()
+            trial.expect(try trial.store.receipt(for: key("a")) == nil, "a released key after a start")
+            try trial.store.commit([.insert(notifications[number])])
+            trial.expectSame(
+                try trial.store.receipt(for: key("a"))?.id, notifications[number].id, "the key's second owner")
+            trial.expectSame(try trial.store.receipt(for: key("b"))?.id, notifications[0].id, "another key")
+        }
+        try trial.store.commit([.settle(notifications[0].sequence, .delivered, at: Timestamp(milliseconds: 9))])
+        try trial.store.commit([.forget(notifications[0].sequence)])
+        trial.expectSame(
+            try trial.store.receipt(for: key("a"))?.id, notifications[2].id, "the key without its first owner")
+    }
 }

@@ -40,6 +40,7 @@ package enum StoreSuite {
         run("answers", answers)
         run("facts", facts)
         run("later keys", laterKeys)
+        run("released keys", releasedKeys)
         run("life of a delivery", deliveries)
         run("atomicity", atomicity)
         run("illegal changes", illegalChanges)

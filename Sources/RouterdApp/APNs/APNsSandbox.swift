@@ -37,7 +37,7 @@ package struct APNsSandbox: Sendable {
         let script = SharedScript(script)
         let clock = SteadyClock()
         desk = APNsDesk(
-            checks: APNsChecks(tokens: keys.isEmpty ? .none : .keys(keys)), now: { clock.wall },
+            checks: APNsChecks(tokens: keys.isEmpty ? .none : .keys(keys), keepsSuffixes: true), now: { clock.wall },
             noteRefusal: { onPush(Record($0, $1)) },
             take: { push, answer in
                 if let refusal = script.refusal(of: push.head, at: clock.wall) { return answer(.refused(refusal)) }

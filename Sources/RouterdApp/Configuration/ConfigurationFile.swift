@@ -40,7 +40,7 @@ package struct ConfigurationFile: Sendable {
             (root, marks, faults) = (.object(JSONObject()), [:], [])
             return
         }
-        (root, marks, faults) = YAMLValues.read(node, path: path, text: text)
+        (root, marks, faults) = YAMLValues(path: path, text: text).read(node)
     }
 
     /// Reads a text of several documents, each with the places of its values in the whole text.
@@ -51,8 +51,9 @@ package struct ConfigurationFile: Sendable {
     ) -> (files: [ConfigurationFile], fault: ConfigurationFault?) {
         let text = text.withoutByteOrderMark
         let documents = YAMLDocuments(text, path: path)
+        let values = YAMLValues(path: path, text: text)
         let files = documents.nodes.map { node in
-            let (root, marks, faults) = YAMLValues.read(node, path: path, text: text)
+            let (root, marks, faults) = values.read(node)
             return ConfigurationFile(path: path, root: root, marks: marks, faults: faults)
         }
         return (files, documents.fault)

@@ -46,17 +46,25 @@ struct YAMLDocuments {
     private mutating func composeAll(_ text: String) -> (any Error)? {
         do {
             var documents = try Yams.compose_all(yaml: text)
-            while let node = documents.next() { nodes.append(node) }
+            while let node = documents.next() {
+                guard nodes.count < DaemonLimits.documents else { return TooManyDocuments() }
+                nodes.append(node)
+            }
             // The sequence stores an error and ends.
             return documents.error
         } catch { return error }
     }
+
+    private struct TooManyDocuments: Error {}
 
     static let aliasRefusal = "Aliases are not taken here; write the value out."
 
     private static func fault(of error: any Error, path: String) -> ConfigurationFault {
         func fault(_ mark: Mark, _ message: String) -> ConfigurationFault {
             ConfigurationFault(file: path, line: mark.line, column: mark.column, message: message)
+        }
+        if error is TooManyDocuments {
+            return ConfigurationFault(file: path, message: "A text may have \(DaemonLimits.documents) documents.")
         }
         switch error as? YamlError {
         // The only composer fault without a context is an alias of an unknown name.

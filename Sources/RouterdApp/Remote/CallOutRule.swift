@@ -133,7 +133,7 @@ package actor CallOutRule: RuleTransport {
         underWay += 1
         let number = lastCall
         let question = RuleProtocol.question(
-            number, call.notification, call.candidates, at: call.now, with: rule.settings)
+            number, call.notification, call.candidates, at: call.now, userInfo: rule.userInfo, with: rule.settings)
         transport.start(request(question, within: Int(left))) { [executor] result in
             executor.queue.async { self.assumeIsolated { $0.ended(call, number, result) } }
         }
@@ -203,7 +203,7 @@ package actor CallOutRule: RuleTransport {
                 throw RuleFailure(.unreachable, because: "status \(response.status)")
             }
             guard !response.bodyTruncated else { throw RuleFailure(.tooLarge) }
-            let message = try RuleProtocol.read(response.body, from: rule.id, time: { Timestamp(rfc3339: $0) })
+            let message = try RuleProtocol.read(response.body, from: rule.id)
             guard case .verdicts(number, let verdicts) = message else {
                 throw RuleFailure(.malformed, because: "the message does not answer the question \(number)")
             }
@@ -226,7 +226,7 @@ extension CallOutRule: GarbageTransport {
         }
         let answer = await send(question)
         guard case .response(let response) = answer.outcome, response.status == 200,
-            let message = try? RuleProtocol.read(response.body, from: rule.id, time: { Timestamp(rfc3339: $0) }),
+            let message = try? RuleProtocol.read(response.body, from: rule.id),
             case .verdicts(1, _) = message
         else { return "it does not answer the question after a body that is no JSON" }
         return nil

@@ -17,8 +17,8 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
         var isSent = false
         var completion: @Sendable (RuleAnswer) -> Void
 
-        func message(_ id: Int64) -> [UInt8] {
-            RuleProtocol.framed(RuleProtocol.question(id, notification, candidates, at: now))
+        func message(_ id: Int64, userInfo: [String]) -> [UInt8] {
+            RuleProtocol.framed(RuleProtocol.question(id, notification, candidates, at: now, userInfo: userInfo))
         }
     }
 
@@ -29,6 +29,8 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
         var linesLeft = DaemonLimits.pluginLogLines
         /// The reason of the supervisor for the end of the process.
         var reason: String?
+        /// The last line that the process has written to standard error.
+        var lastLine: String?
     }
 
     /// The beginnings of lines by which the supervisor tells why a process ends.
@@ -128,7 +130,7 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
             guard case .bytes(let bytes) = event else { continue }
             guard let messages = try? reader.take(bytes) else { return "it answers with a message beyond the limit" }
             for message in messages {
-                let read = try? RuleProtocol.read(message, from: rule.id, time: { Timestamp(rfc3339: $0) })
+                let read = try? RuleProtocol.read(message, from: rule.id)
                 switch read {
                 case .ready? where !isReady: isReady = true
                 case .verdicts(1, _)? where isReady: return nil
@@ -183,7 +185,9 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
                 if let fault { note(RuleFailure(fault, because: cause)) }
             case .send(let question, let worker):
                 // Made only now: many questions may wait, and their payloads are shared with the commands that ask.
-                if let call = calls[question] { running[worker]?.child.send(call.message(question)) }
+                if let call = calls[question] {
+                    running[worker]?.child.send(call.message(question, userInfo: rule.userInfo))
+                }
                 calls[question]?.isSent = true
             case .answer(let question, let fault): answer(question, fault)
             case .quarantine(let fault):
@@ -231,7 +235,9 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
         guard running[worker] != nil else { return }
         switch event {
         case .ended(let status):
-            failed(.ended, worker, because: running[worker]?.reason ?? ChildProcess.cause(ofStatus: status))
+            failed(
+                .ended, worker, because: running[worker]?.reason ?? ChildProcess.cause(ofStatus: status),
+                isWordless: true)
         case .log(let bytes): log(running[worker]?.log.take(bytes) ?? [], of: worker)
         case .bytes(let bytes):
             do throws(RuleFailure) {
@@ -257,7 +263,7 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
     }
 
     private func took(_ message: [UInt8], from worker: WorkerPool.Worker) throws(RuleFailure) {
-        switch try RuleProtocol.read(message, from: rule.id, time: { Timestamp(rfc3339: $0) }) {
+        switch try RuleProtocol.read(message, from: rule.id) {
         case .ready(let version):
             figures.version = version
             perform(pool.ready(worker, at: clock.now))
@@ -270,19 +276,23 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
         }
     }
 
-    private func failed(_ fault: RuleFault, _ worker: WorkerPool.Worker, because cause: String? = nil) {
+    /// - Parameter isWordless: Whether the last words of the process say more than the cause.
+    private func failed(
+        _ fault: RuleFault, _ worker: WorkerPool.Worker, because cause: String? = nil, isWordless: Bool = false
+    ) {
         // The text that explains the fault may still be in the pipe.
         let child = running[worker]?.child
         child?.readErrors()
         if let last = running[worker]?.log.finish() { log([last], of: worker) }
-        causes[worker] = cause
+        let words = isWordless && running[worker]?.reason == nil ? running[worker]?.lastLine : nil
+        causes[worker] = cause.map { cause in words.map { "\(cause): \($0)" } ?? cause }
         perform(pool.fault(fault, of: worker, at: clock.now))
     }
 
     /// A process was ended for a fault. Late answers are counted by question.
     private func note(_ failure: RuleFailure) {
         if failure.fault != .late { figures.count(failure, at: clock.now) }
-        logger.info("a plugin's process has failed", metadata: ["plugin": "\(rule.id)", "fault": "\(failure)"])
+        logger.warning("a plugin's process has failed", metadata: ["plugin": "\(rule.id)", "fault": "\(failure)"])
         prepared(failure)
     }
 
@@ -293,6 +303,10 @@ package actor ProcessRule: RuleTransport, GarbageTransport {
             running[worker]?.linesLeft = left - 1
             for beginning in Self.reasons where line.hasPrefix(beginning) {
                 running[worker]?.reason = String(line.dropFirst(beginning.count))
+            }
+            let printable = line.unicodeScalars.filter { $0.properties.generalCategory != .control }
+            if !printable.isEmpty {
+                running[worker]?.lastLine = String(String.UnicodeScalarView(printable.prefix(200)))
             }
             logger.info("a plugin says", metadata: ["plugin": "\(rule.id)", "line": "\(line)"])
         }

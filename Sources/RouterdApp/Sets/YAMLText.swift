@@ -27,13 +27,17 @@ package enum YAMLText {
         case .null: Node("null", Tag(.null))
         case .bool(let flag): Node(flag ? "true" : "false", Tag(.bool))
         case .number(let number): Node(number.text, Tag(.int))
-        case .string(let text): .scalar(Node.Scalar(text, Tag(.str), isPlain(text) ? .plain : .doubleQuoted))
+        case .string(let text): node(text)
         case .array(let elements): Node(elements.map(node), Tag(.seq), elements.isEmpty ? .flow : .block)
         case .object(let object):
             Node(
-                object.members.map { (Node($0.key, Tag(.str)), node($0.value)) }, Tag(.map),
+                object.members.map { (node($0.key), node($0.value)) }, Tag(.map),
                 object.isEmpty ? .flow : .block)
         }
+    }
+
+    private static func node(_ text: String) -> Node {
+        .scalar(Node.Scalar(text, Tag(.str), isPlain(text) ? .plain : .doubleQuoted))
     }
 
     /// Whether every YAML reader reads the text without quotes as a text: words of letters, none with a special

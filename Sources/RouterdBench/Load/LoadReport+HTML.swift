@@ -55,7 +55,7 @@ extension LoadReport {
             <h1>routerd under load</h1>
             <p>\(Self.shown(plan.rate)) requests a second for \(Self.shown(plan.seconds)) s, of \(plan.payloadBytes) bytes,
             to \(plan.sessions) sessions, from seed \(plan.seed).</p>
-            <p class="verdict \(failures(of: goal).isEmpty ? "good" : "bad")">\(verdict)</p>
+            <p class="verdict \(isGood ? "good" : "bad")">\(verdict)</p>
             \(reasons(of: goal))
             \(bottleneck)
             <div class="wide"><table class="facts"><tbody>
@@ -85,6 +85,9 @@ extension LoadReport {
     private func reasons(of goal: LoadGoal?) -> String {
         failures(of: goal).map { "<p class=\"verdict bad\">Failed: \(Self.escaped($0)).</p>" }.joined(separator: "\n")
     }
+
+    /// Whether the sentence of the verdict is good news; failures of bounds have sentences beside it.
+    private var isGood: Bool { !isInterrupted && ledger.accepted > 0 && isConserved && ledger.isRouted }
 
     private var verdict: String {
         if isInterrupted { return "Interrupted: the run was ended before its time." }

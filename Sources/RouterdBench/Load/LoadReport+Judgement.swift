@@ -60,7 +60,8 @@ extension LoadReport {
     package func outcome(_ goal: LoadGoal) -> RateSearch.Outcome {
         if !countFailures(goal).isEmpty { return isInterrupted ? .noVerdict : .exceeded }
         let hasTooFew = goal.bounds.contains { times(of: $0)?.hasEnough(for: $0.percentile) == false }
-        guard !isInterrupted, !hasTooFew else { return .noVerdict }
+        guard !isInterrupted else { return .noVerdict }
+        guard !hasTooFew else { return .tooFew }
         guard noVerdict == nil else {
             // Requests that took too long on connections of their own did so whatever others waited for.
             let onlyWaits = generator.map { $0.isStarvedOfConnections && $0.isOnTime } ?? false

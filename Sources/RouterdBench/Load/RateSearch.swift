@@ -6,6 +6,8 @@ package struct RateSearch: Hashable, Sendable {
         case sustained, exceeded
         /// The generator was the bottleneck: the daemon may sustain more. The run is made again.
         case noVerdict
+        /// The run had too few requests for a percentile of the goal, and a lower rate has fewer: the search ends.
+        case tooFew
     }
 
     /// The highest rate that was sustained, and the lowest one that was not.
@@ -16,6 +18,8 @@ package struct RateSearch: Hashable, Sendable {
     private var unjudged: Double?
     /// Runs without a verdict at the rate `next`.
     private var runsWithoutVerdict = 0
+    /// Whether runs are too short for a verdict.
+    package private(set) var hasTooFew = false
     private let start: Double
     /// The relative distance of the two rates at which the search ends.
     private static let precision = 0.05
@@ -34,7 +38,7 @@ package struct RateSearch: Hashable, Sendable {
 
     /// The rate of the next run; nil at the end of the search.
     package var next: Double? {
-        guard runs < mostRuns else { return nil }
+        guard runs < mostRuns, !hasTooFew else { return nil }
         switch (sustained, [exceeded, unjudged].compactMap(\.self).min()) {
         case (nil, nil): return start
         case (let low?, nil): return low * 2
@@ -51,6 +55,7 @@ package struct RateSearch: Hashable, Sendable {
         switch outcome {
         case .sustained: sustained = rate
         case .exceeded: exceeded = rate
+        case .tooFew: hasTooFew = true
         case .noVerdict:
             runsWithoutVerdict += 1
             guard runsWithoutVerdict == Self.triesWithoutVerdict else { return }

@@ -17,6 +17,7 @@ struct Attach: AsyncParsableCommand {
             EXAMPLES
               routerd attach --session agent --exec 'jq -r .type'
               routerd attach --session agent --allowing agent/ --exec ./handle.sh
+              routerd attach --session desk --shows doc/7 --exec ./show.sh
             """)
 
     @OptionGroup var server: ServerOptions
@@ -29,6 +30,8 @@ struct Attach: AsyncParsableCommand {
     var allowing: [String] = []
     @Option(help: "A text in the ids of content that the session prefers; may be given several times.")
     var preferring: [String] = []
+    @Option(help: "The id of a content that the session prefers, compared as a whole; may be given several times.")
+    var shows: [String] = []
     @Option(help: "The activation state of the session.")
     var state = "foregroundActive"
     @Option(help: "A delivery that the command refuses comes again after this many seconds, or later by its schedule.")
@@ -40,6 +43,9 @@ struct Attach: AsyncParsableCommand {
         if let count, count < 1 { throw ValidationError("--count must be 1 or more.") }
         if let retryAfter, !(0...RouterLimits.retryAfterSeconds).contains(retryAfter) {
             throw ValidationError("--retry-after must be 0 to \(RouterLimits.retryAfterSeconds).")
+        }
+        guard shows.isEmpty || preferring.isEmpty else {
+            throw ValidationError("--shows and --preferring are two ways to say what the session prefers.")
         }
         do { _ = try SessionID(session) } catch { throw ValidationError("--session: \(error)") }
         do { _ = try ApplicationID(target.application) } catch { throw ValidationError("--application: \(error)") }
@@ -86,6 +92,12 @@ struct Attach: AsyncParsableCommand {
         var conditions = JSONObject()
         for (name, texts) in [("allowing", allowing), ("preferring", preferring)] where !texts.isEmpty {
             conditions[name] = .array(texts.map { .string($0) })
+        }
+        if !shows.isEmpty {
+            let format = Array(repeating: "SELF == %@", count: shows.count).joined(separator: " OR ")
+            conditions["prefersToActivateForTargetContentIdentifierPredicate"] = [
+                "format": .string(format), "arguments": .array(shows.map { .string($0) }),
+            ]
         }
         if !conditions.isEmpty { fields["activationConditions"] = .object(conditions) }
         return fields

@@ -70,7 +70,7 @@ struct ListNotifications: AsyncParsableCommand {
             "id", "receivedAt", "state", "type", "application", "session", "targetContentIdentifier", "reason",
         ]
         Table(columns, of: found.map(Self.withSession), wide: table.wide).show(
-            nothing: "There is no such notification.")
+            nothing: "No notification yet, or none that fits; routerd send makes one.")
     }
 
     /// An event names its session itself, and another notification in its decision.

@@ -209,6 +209,10 @@ struct Explain: AsyncParsableCommand {
         Table(columns, of: candidates.map(Self.withoutVerdicts), wide: table.wide)
             .show(nothing: "There is no session in scope.")
         for candidate in candidates { Self.showVerdicts(of: candidate) }
+        for candidate in candidates {
+            guard let hint = candidate["hint"]?.asString else { continue }
+            Console.print("hint: \(candidate["session"]?.asString ?? ""): \(hint)")
+        }
         let scope = answer["sessionsInScope"]?.asInt64 ?? 0
         if scope > Int64(candidates.count) {
             Console.print("\(candidates.count) of \(scope) sessions in scope are shown; --limit shows more")
@@ -218,13 +222,15 @@ struct Explain: AsyncParsableCommand {
     private static func withoutVerdicts(_ candidate: JSONValue) -> JSONValue {
         var object = candidate.asObject ?? JSONObject()
         object["verdicts"] = nil
+        object["hint"] = nil
         return .object(object)
     }
 
     private static func showVerdicts(of candidate: JSONValue) {
         for verdict in candidate["verdicts"]?.asArray ?? [] {
             let word = verdict["verdict"]?.asString ?? ""
-            let more = ["reason", "session", "until"].compactMap { verdict[$0]?.asString }.joined(separator: ", ")
+            let more = ["noAnswer", "reason", "session", "until"].compactMap { verdict[$0]?.asString }.joined(
+                separator: ", ")
             let line = "  \(candidate["session"]?.asString ?? "")  \(verdict["rule"]?.asString ?? ""): \(word)"
             Console.print(more.isEmpty ? line : "\(line): \(more)")
         }

@@ -18,7 +18,7 @@ extension Bench {
 
                 Times are told without a verdict if the generator was the bottleneck: if one request in a hundred was sent, or had \
                 a connection, more than 1 ms late, or a thread took more than 80 % of a core. --find-max looks for the highest \
-                rate within bounds; its status is 1, too, if the generator was the limit.
+                rate within bounds in several runs, and makes no --report; its status is 1, too, if the generator was the limit.
 
                 Bounds are percentiles of the times until the answer 202 (p50, p90, p99, p999), the first attempt \
                 (firstAttempt.p99) and the delivery (delivery.p99), and counts: lost, unexpected, duplicates, misrouted, \

@@ -76,7 +76,9 @@ extension Bench.Load {
                 "\(Int(rate)) a second: \(outcome.rawValue), p99 \(p99) ms"
                     + (reasons.isEmpty ? "" : ": \(reasons.joined(separator: "; "))"))
         }
-        let isKnown = search.sustained != nil && !search.isBoundedByGenerator && !bench.stop.endsSending
+        let isKnown =
+            search.sustained != nil && !search.isBoundedByGenerator && !search.hasTooFew
+            && !bench.stop.endsSending
         if server.json {
             let body = JSONWriter.object { object in
                 object.field("goal", goal.text)
@@ -96,7 +98,10 @@ extension Bench.Load {
             Console.print(body)
         } else {
             let found = search.sustained.map { "\(Int($0)) notifications a second" } ?? "no rate"
-            let bound = search.isBoundedByGenerator ? "; NO VERDICT beyond it: the generator could not do more" : ""
+            var bound = search.isBoundedByGenerator ? "; NO VERDICT beyond it: the generator could not do more" : ""
+            if search.hasTooFew {
+                bound += "; a run has too few requests: more --seconds, or a higher --rate to begin with"
+            }
             Console.print("\(found) with \(goal.text)\(bound)")
         }
         return isKnown

@@ -88,6 +88,8 @@ struct CheckPlugin: PluginCommand {
     var timeout = 1000
     @Option(help: "A path that the process may read, beside the folders of its command; may be repeated.")
     var reads: [String] = []
+    @Flag(help: "The process may use the network, as with network: true in the configuration.")
+    var network = false
     @Flag(help: "Print JSON.")
     var json = false
     @Flag(help: "Print the verdict for a README.")
@@ -97,6 +99,7 @@ struct CheckPlugin: PluginCommand {
 
     func validate() throws {
         guard url == nil || command.isEmpty else { throw ValidationError("Name either a command or --url.") }
+        guard !network || !command.isEmpty else { throw ValidationError("--network is for a command.") }
         guard !json || !markdown else { throw ValidationError("Name either --json or --markdown.") }
         guard (try? PluginID(plugin)) != nil else { throw ValidationError("--plugin is not the id of a plugin.") }
         guard (try? JSONValue(parsing: Array(settings.utf8)))?.asObject != nil else {
@@ -147,6 +150,7 @@ struct CheckPlugin: PluginCommand {
         var process = ProcessSettings(command: command)
         process.workers = 2
         process.reads = reads
+        process.network = network
         for word in command where !word.hasPrefix("/") && FileManager.default.fileExists(atPath: word) {
             Console.error("\(word) is relative; the process runs in a folder of its own. Name \(Self.absolute(word)).")
         }

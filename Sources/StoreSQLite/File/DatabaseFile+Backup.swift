@@ -39,6 +39,7 @@ extension DatabaseFile {
     private func copy(to partial: String) throws -> DatabaseCheck {
         let source = try reader()
         defer { try? source.close() }
+        try source.read(expectMarked)
         let copy = try DatabaseQueue(path: partial, configuration: Self.settings)
         defer { try? copy.close() }
         try source.backup(to: copy)

@@ -30,7 +30,14 @@ extension DatabaseFile {
             return try translating {
                 let queue = try reader()
                 defer { try? queue.close() }
-                return try queue.read(Self.check)
+                return try queue.read { db in
+                    var check = try Self.check(db)
+                    check.note("store-missing") {
+                        do throws(StoreError) { try expectMarked(db) } catch { return [error.message] }
+                        return []
+                    }
+                    return check
+                }
             }
         } catch {
             guard error.code == .corrupt else { throw error }
@@ -39,6 +46,11 @@ extension DatabaseFile {
             return DatabaseCheck(
                 schemaVersion: 0, bytes: try Self.size(of: path), freeBytes: 0, census: nil, faults: [fault])
         }
+    }
+
+    /// Refuses a database that is not the one that the lock file beside it names.
+    func expectMarked(_ db: Database) throws(StoreError) {
+        try translating { try DatabaseMarker.expectSame(db, path: path, DatabaseMarker.content(beside: path)) }
     }
 
     static func check(_ db: Database) throws -> DatabaseCheck {

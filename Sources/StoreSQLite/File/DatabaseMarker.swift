@@ -4,12 +4,14 @@ import Router
 
 /// The note in `FILE.lock` that there is a database, with its id.
 ///
-///     FILE.lock: "routerd database 0f3a… \n"   FILE with rows   ──▶ opened; another id is told
-///                                              FILE missing     ──▶ refused until an operator begins an empty one
-///     FILE.lock empty or missing               FILE missing     ──▶ an empty database is begun
+///     FILE.lock: "routerd database 0f3a… \n"   FILE with this id   ──▶ opened
+///                                              FILE with another   ──▶ refused until an operator takes FILE.lock away
+///                                              FILE without tables ──▶ refused: its tables were in a log that is gone
+///                                              FILE missing        ──▶ refused until an operator begins an empty one
+///     FILE.lock empty or missing               FILE missing        ──▶ an empty database is begun
 ///
 /// The id is made at random with the schema, and goes with every copy of the database. The marker is written when the
-/// database is complete, and taken away by `routerd database init --force` alone.
+/// database is complete, and taken away by `routerd database init --force` alone. A database of a schema before ids has none.
 struct DatabaseMarker: Hashable {
     private static let prefix = "routerd database "
 
@@ -56,14 +58,48 @@ struct DatabaseMarker: Hashable {
             """)
     }
 
+    /// Refuses an open database that is not the one that the lock file names. SQLite has read its log, if there is one.
+    static func expectSame(_ db: Database, path: String, _ content: [UInt8]) throws {
+        guard let marker = DatabaseMarker(content: content) else { return }
+        guard try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 > 0 else {
+            throw StoreError(
+                .missing,
+                """
+                \(path) has no tables, but \(path).lock names a database that was here (\(marker.id)): its log is gone. Put \
+                \(path)-wal back or restore a backup; to begin an empty database, move \(path) away and run `routerd database \
+                init --force`
+                """)
+        }
+        let columns = "SELECT count(*) FROM pragma_table_info('ledger') WHERE name = 'database_id'"
+        guard try Int.fetchOne(db, sql: columns) == 1 else { return }
+        let found = try DatabaseMarker(of: db)
+        guard found != marker else { return }
+        throw StoreError(
+            .missing,
+            """
+            \(path) is the database \(found.id), but \(path).lock names another one that was here (\(marker.id)): put that \
+            one back or restore a backup of it; to go on with \(found.id), remove \(path).lock
+            """)
+    }
+
+    /// The content of `FILE.lock` for a reader that does not lock it.
+    static func content(beside path: String) -> [UInt8] {
+        let descriptor = open(path + ".lock", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        return content(of: descriptor)
+    }
+
+    /// The content of an open `FILE.lock`.
+    static func content(of descriptor: CInt) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return Array(bytes.prefix(max(0, count)))
+    }
+
     /// Marks that the open database is complete.
-    ///
-    /// - Returns: Whether the marker named another database before.
-    static func mark(_ db: Database, _ lock: StoreLock) throws -> Bool {
+    static func mark(_ db: Database, _ lock: StoreLock) throws {
         let marker = try DatabaseMarker(of: db)
-        let content = lock.content()
-        if content == marker.content { return false }
-        try lock.write(marker.content)
-        return DatabaseMarker(content: content) != nil
+        if lock.content() != marker.content { try lock.write(marker.content) }
     }
 }

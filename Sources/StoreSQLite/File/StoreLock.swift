@@ -68,11 +68,7 @@ final class StoreLock: Sendable {
 
     /// The content of `FILE.lock`.
     func content() -> [UInt8] {
-        withName { descriptor in
-            var bytes = [UInt8](repeating: 0, count: 256)
-            let count = pread(descriptor, &bytes, bytes.count, 0)
-            return Array(bytes.prefix(max(0, count)))
-        } ?? []
+        withName { DatabaseMarker.content(of: $0) } ?? []
     }
 
     /// Replaces the content of `FILE.lock`, and returns when that is durable.

@@ -17,6 +17,10 @@ extension ChangeWriter {
         SELECT ?1, ?2, ?3, key_hash(?1, ?2, ?3), sequence FROM notification
         WHERE sequence = ?4 AND NOT EXISTS (\(NotificationReader.selectKey))
         """
+    static let releaseKey = """
+        DELETE FROM dedupe_key WHERE application = ?1 AND source = ?2 AND key = ?3
+          AND sequence IN (\(NotificationReader.selectKey))
+        """
     private static let addRecentKey = "INSERT OR IGNORE INTO temp.recent_key VALUES (key_hash(?, ?, ?), ?)"
     private static let addIndexedKey = "INSERT OR IGNORE INTO key_index VALUES (key_hash(?, ?, ?), ?)"
     private static let insertAttempt = CheckedTable.attempt.insert(
@@ -108,6 +112,10 @@ extension ChangeWriter {
                 guard added == 1 || place > 0 else { throw refusal("a key", of: sequence) }
             }
         }
+    }
+
+    func release(_ key: DedupeKey) throws {
+        try PreparedStatement(db, Self.releaseKey).run { key.bind(to: &$0) }
     }
 
     private func keepFirstAnswer(_ sequence: NotificationSequence) throws {

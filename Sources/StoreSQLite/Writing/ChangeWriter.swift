@@ -44,6 +44,7 @@ struct ChangeWriter {
         case .keepAnswer(let key, let answer, let time): try keep(answer, for: key, at: time)
         case .insert(let notification): try insert(notification)
         case .addDedupeKeys(let sequence, let keys): try add(keys, to: sequence)
+        case .releaseDedupeKey(let key): try release(key)
         case .recordAttempt(let attempt): try record(attempt)
         case .recall(let sequence, let recall): try self.recall(sequence, recall)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)

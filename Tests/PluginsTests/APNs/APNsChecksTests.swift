@@ -118,6 +118,25 @@ struct APNsChecksTests {
         #expect(Set(APNsPushType.allCases.map(\.rawValue)).contains(type))
     }
 
+    @Test("Apple takes no push of another type under the topic of a suffix; an application may have such an id")
+    func typesOfSuffixes() throws {
+        let tokens = try Provider.check()
+        var sample = try SamplePush()
+        for type in ["alert", "background", "mdm"] {
+            for suffix in APNsPushType.allCases.compactMap(\.topicSuffix) {
+                sample.set("apns-push-type", type)
+                sample.set("apns-topic", "com.example.Gallery\(suffix)")
+                #expect(sample.refusal(by: APNsChecks(tokens: tokens, keepsSuffixes: true)) == "400 InvalidPushType")
+                #expect(sample.refusal(by: APNsChecks(tokens: tokens)) == nil)
+            }
+            sample.set("apns-topic", "com.example.Gallery")
+            #expect(sample.refusal(by: APNsChecks(tokens: tokens, keepsSuffixes: true)) == nil)
+        }
+        sample.set("apns-push-type", nil)
+        sample.set("apns-topic", "com.example.Gallery.voip")
+        #expect(sample.refusal(by: APNsChecks(tokens: tokens, keepsSuffixes: true)) == nil)
+    }
+
     @Test("Background pushes have priority 5 unless they say 1, and no other has to")
     func priorities() throws {
         let checks = APNsChecks(tokens: try Provider.check())

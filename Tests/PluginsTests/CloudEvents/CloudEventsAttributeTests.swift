@@ -100,6 +100,20 @@ struct CloudEventsAttributeTests {
         }
     }
 
+    /// json-format.md, 2.2: these attributes are strings in JSON, so `5` and `"5"` are not one id.
+    @Test(arguments: ["id", "source", "type", "specversion", "subject", "datacontenttype", "dataschema", "time"])
+    func attributesOfTextAreStrings(name: String) throws {
+        for value in ["5", "1.0", "true", "[]", "{}"] {
+            let required = ["id", "source", "type", "specversion"].filter { $0 != name }
+            let members =
+                required.map { #""\#($0)": "\#($0 == "specversion" ? "1.0" : "x")""# } + [#""\#(name)": \#(value)"#]
+            let error = CloudEvents.refusal(request("{\(members.joined(separator: ","))}", [CloudEvents.json]))
+            #expect(error?.code == "invalid-attribute-value" && error?.message.contains(name) == true, "\(value)")
+        }
+        let extended = CloudEvents.refusal(CloudEvents.event(#""retries": 1.5"#))
+        #expect(extended?.message.contains("retries") == true && extended?.message.contains("quotes") == true)
+    }
+
     @Test(
         arguments: [
             #""data_base64": 1"#, #""data_base64": null"#, #""data_base64": "a b""#, #""data_base64": "...""#,

@@ -14,6 +14,12 @@ struct MustachePresetTests {
         (#"{"aps":{"alert":""}}"#, "scene.notification", "doc/42"),
         (#"{"aps":{"alert":{"loc-key":"K"}}}"#, "scene.notification", "doc/42"),
         (#"{"aps":{"alert":7}}"#, "scene.notification", "doc/42"), ("{}", "scene.notification", "doc/42"),
+        (#"{"aps":{"alert":" "}}"#, "scene.notification", "doc/42"),
+        (#"{"aps":{"alert":"\n\r\n\t"}}"#, "scene.notification", "doc/42"),
+        (#"{"aps":{"alert":"\u00A0\u3000"}}"#, "scene.notification", "doc/42"),
+        (#"{"aps":{"alert":"\u200B\u200D\uFEFF\u2060"}}"#, "scene.notification", "doc/42"),
+        (#"{"aps":{"alert":{"title":" ","body":"\n\t"}}}"#, "scene.notification", "doc/42"),
+        (#"{"aps":{"alert":{"title":" ","subtitle":"\u200B","body":" B "}}}"#, "", " B "),
         ("[]", "scene.notification", "doc/42"), (nil, "scene.didDisconnect", "win-7"),
     ]
 
@@ -60,6 +66,22 @@ struct MustachePresetTests {
         let note = try sent(MustachePresets.ntfy, ["topic": "t"], of: payload)
         #expect(note["title"]?.asString?.unicodeScalars.count == 201)
         #expect(note["message"]?.asString?.unicodeScalars.count == 1501)
+    }
+
+    @Test("ntfy makes no file of a message: it has 4,096 bytes at most", arguments: ["é", "漢", "😀", "👨‍👩‍👧‍👦", "a"])
+    func bytes(letter: String) throws {
+        for count in [1364, 1365, 1366, 5000] {
+            let text = String(repeating: letter, count: count)
+            let payload: JSONValue = ["aps": ["alert": .string(text)]]
+            let body = String(decoding: payload.serialized(), as: UTF8.self)
+            let sent = try sent(MustachePresets.ntfy, ["topic": "t"], of: body)
+            let note = try #require(sent["message"]?.asString)
+            #expect(note.utf8.count <= 4096 && note.unicodeScalars.count <= 1501)
+            #expect(note == text || note.hasSuffix("…") && text.utf8.starts(with: note.utf8.dropLast(3)))
+            // No more is cut than must be.
+            let fits = text.utf8.count <= 4096 && text.unicodeScalars.count <= 1500
+            #expect(fits == (note == text) && (fits || note.utf8.count > 4088 || note.unicodeScalars.count == 1501))
+        }
     }
 
     @Test("ntfy needs a topic, and takes a priority")

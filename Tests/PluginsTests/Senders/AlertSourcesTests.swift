@@ -39,7 +39,9 @@ struct AlertmanagerSourceTests {
         #expect(first.type == "firing" && second.type == "resolved")
         #expect(first.collapseID == "c1" && second.collapseID == "c2")
         #expect(first.dedupeKeys == ["alert:c1:firing:2026-01-01T10:00:00.5Z"])
-        #expect(second.dedupeKeys == ["alert:c2:resolved:2026-01-01T09:00:00Z:2026-01-01T11:00:00Z"])
+        #expect(first.releasedKeys == ["alert:c1:resolved:2026-01-01T10:00:00.5Z"])
+        #expect(second.dedupeKeys == ["alert:c2:resolved:2026-01-01T09:00:00Z"])
+        #expect(second.releasedKeys == ["alert:c2:firing:2026-01-01T09:00:00Z"])
         let template = TemplateText(try #require(source.defaults.contentID["*"]))
         #expect(template.filled(from: try JSONValue(parsing: second.payload)) == "alertmanager://Disk/c2")
         #expect(source.retryStatus == 503)
@@ -51,12 +53,34 @@ struct AlertmanagerSourceTests {
         ("\"fingerprint\":\"c2\"", "\"fingerprint\":\"\"", "bad-alert"),
         ("\"fingerprint\":\"c2\"", "\"finger\":\"c2\"", "bad-alert"), ("\"resolved\"", "\"pending\"", "bad-alert"),
         ("\"startsAt\":\"2026-01-01T09:00:00Z\",", "", "bad-alert"),
-        ("\"endsAt\":\"2026-01-01T11:00:00Z\",", "", "bad-alert"),
+
         ("{\"status\":\"firing\"", "1,{\"status\":\"firing\"", "bad-alert"), ("}]}", "}]", "json-unexpected-end"),
     ])
     func otherGroupsAreRefused(text: String, replacement: String, code: String) throws {
         try #require(Self.group.contains(text))
         #expect(source.decodingRefusal(of: request(Self.group.replacing(text, with: replacement))) == code)
+    }
+
+    /// The alert began at 10:00:00.5. Notices within an hour are repetitions, and a resolved one frees the key of its hour.
+    @Test func remindersAreByChoice() throws {
+        let source = try AlertmanagerSource.kind.make(["remindAfterSeconds": 3600])
+        func event(_ place: Int, after seconds: Int64) throws -> SourceEvent {
+            let request = request(Self.group).received(afterMilliseconds: seconds * 1000)
+            return try source.decode(request).events[place]
+        }
+        let start = "2026-01-01T10:00:00.5Z"
+        #expect(try event(0, after: 0).dedupeKeys == ["alert:c1:firing:\(start):1"])
+        #expect(try event(0, after: 1).dedupeKeys == ["alert:c1:firing:\(start):2"])
+        #expect(try event(0, after: 3600).dedupeKeys == ["alert:c1:firing:\(start):2"])
+        #expect(try event(0, after: 3601).dedupeKeys == ["alert:c1:firing:\(start):3"])
+        #expect(try event(0, after: 3601).releasedKeys == ["alert:c1:resolved:\(start)"])
+        #expect(try event(1, after: 0).dedupeKeys == ["alert:c2:resolved:2026-01-01T09:00:00Z"])
+        #expect(try event(1, after: 0).releasedKeys == ["alert:c2:firing:2026-01-01T09:00:00Z:3"])
+        for value in [9, 31_536_001, "1h", true] as [JSONValue] {
+            #expect(throws: PluginConfigurationError.self) {
+                try AlertmanagerSource.kind.make(["remindAfterSeconds": value])
+            }
+        }
     }
 
     @Test func anEmptyGroupIsRefused() {

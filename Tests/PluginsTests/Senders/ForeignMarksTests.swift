@@ -16,6 +16,7 @@ struct ForeignMarksTests {
         ("stripe-signature", "stripe", "Stripe-Signature"),
         ("x-slack-signature", "slack", "X-Slack-Signature"),
         ("x-shopify-hmac-sha256", "shopify", "X-Shopify-Hmac-Sha256"),
+        ("shopify-hmac-sha256", "shopify", "Shopify-Hmac-Sha256"), ("shopify-topic", "shopify", "Shopify-Topic"),
         ("x-grafana-alerting-signature", "grafana", "X-Grafana-Alerting-Signature"),
         ("ce-id", "cloudevents", "ce-*"),
         ("ce-specversion", "cloudevents", "ce-*"),

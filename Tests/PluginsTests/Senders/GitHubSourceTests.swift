@@ -53,7 +53,7 @@ struct GitHubSourceTests {
             let type = String(name.prefix { $0 != "." })
             let request = signed(body, [("x-github-event", type), ("x-github-delivery", "0f0f")])
             #expect(source.refusal(of: request, secret) == nil, "\(name)")
-            let event = SourceEvent(type: type, payload: body, dedupeKeys: ["delivery:0f0f", request.bodyKey])
+            let event = SourceEvent(type: type, payload: body, dedupeKeys: ["delivery:0f0f"])
             #expect(try source.decode(request) == SourceDecoding([event]), "\(name)")
         }
     }
@@ -93,7 +93,10 @@ struct GitHubSourceTests {
     @Test(arguments: [
         ("", "form-field-missing"), ("payloads=%7B%7D", "form-field-missing"), ("payload", "json-unexpected-end"),
         ("payload=%7", "form-bad-escape"), ("payload=%7G", "form-bad-escape"), ("payload=%FF", "form-not-utf-8"),
-        ("payload={}&payload={}", "form-duplicate-field"), ("payload=[]", "payload-not-an-object"),
+        ("payload=%7B%7D&payload=%7B%7D", "form-duplicate-field"), ("payload={}", "form-not-encoded"),
+        (#"{"title":"x&payload=%7B%7D&y="}"#, "form-not-encoded"), ("a b=c", "form-not-encoded"),
+        ("a=\n", "form-not-encoded"), ("a=<b>", "form-not-encoded"), ("a=%22\"", "form-not-encoded"),
+        ("payload=[]", "payload-not-an-object"),
         (String(repeating: "a&", count: 2), "form-duplicate-field"),
         ((0...256).map { "f\($0)=" }.joined(separator: "&"), "form-too-many-fields"),
         (String(repeating: "a", count: 768 * 1024 + 1), "form-too-long"),
@@ -120,6 +123,16 @@ struct GitHubSourceTests {
     ])
     func otherHeadersAreRefused(name: String, value: String, code: String) {
         #expect(source.decodingRefusal(of: request("{}", [(name, value)])) == code)
+    }
+
+    /// A source says whether the same body under another id is a copy or another event.
+    @Test func repeatedBodiesAreRefusedByChoice() throws {
+        let strict = try GitHubSource.kind.make(["refuseRepeatedBodies": true])
+        let delivered = request("{}", [("x-github-delivery", "0f")])
+        #expect(try strict.decode(delivered).events[0].dedupeKeys == ["delivery:0f", delivered.bodyKey])
+        #expect(try source.decode(delivered).events[0].dedupeKeys == ["delivery:0f"])
+        #expect(try strict.decode(request("{}")).events[0].dedupeKeys == [delivered.bodyKey])
+        #expect(throws: PluginConfigurationError.self) { try GitHubSource.kind.make(["refuseRepeatedBodies": 1]) }
     }
 
     @Test func headersMayBeLeftOut() throws {

@@ -138,11 +138,33 @@ struct HMACSourceTests {
         #expect(tight.refusal(of: request.received(afterMilliseconds: 1001), "key") == "timestamp-outside-window")
     }
 
-    @Test(arguments: ["", "abc", "+1767268800", "-1", "1767268800.0", "1767268800000", "99999999999999999999", "٣"])
-    func aSignedTimestampThatIsNoneIsOutsideTheWindow(timestamp: String) throws {
+    @Test(arguments: ["", "abc", "+1767268800", "-1", "1767268800.0", "٣"])
+    func aSignedTimestampThatIsNoneIsTold(timestamp: String) throws {
+        let source = try source(Self.stamped)
+        let request = signed(timestamp + #".{"a":1}"#, timestamp: timestamp)
+        #expect(source.refusal(of: request, "key") == "timestamp-invalid")
+        #expect(source.refusal(of: request, "other") == "signature-invalid")
+    }
+
+    @Test(arguments: ["1767268800000", "99999999999999999999"])
+    func aSignedTimestampOfAnotherUnitIsOutsideTheWindow(timestamp: String) throws {
         let source = try source(Self.stamped)
         let request = signed(timestamp + #".{"a":1}"#, timestamp: timestamp)
         #expect(source.refusal(of: request, "key") == "timestamp-outside-window")
+    }
+
+    @Test func repeatedBodiesAreRefusedByChoice() throws {
+        for (options, headers, key) in [
+            (#""idHeader":"x-id","#, [("x-id", "1")], "delivery:1"), (#""idHeader":"x-id","#, [], nil),
+            ("", [("idempotency-key", "k")], "key:k"), ("", [], nil),
+        ] as [(String, [(name: String, value: String)], String?)] {
+            let sent = request("{}", headers)
+            let keys = key.map { [$0] } ?? []
+            let usual = try source(#"{\#(options)"header":"x-sig"}"#)
+            #expect(try usual.decode(sent).events[0].dedupeKeys == keys)
+            let strict = try source(#"{\#(options)"header":"x-sig","refuseRepeatedBodies":true}"#)
+            #expect(try strict.decode(sent).events[0].dedupeKeys == keys + [sent.bodyKey])
+        }
     }
 
     /// A forger learns nothing about the window.

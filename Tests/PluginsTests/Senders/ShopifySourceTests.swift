@@ -17,6 +17,16 @@ struct ShopifySourceTests {
         #expect(source.refusal(of: request(#"{"id":1}"#), "hush") == "signature-missing")
     }
 
+    @Test func eventsAreSignedWithoutX() {
+        let (valid, other) = ("VnKUjZsLuN5iZWjn5EntcBVCF9kMN43LglzCE1/GSeY=", "AAAA")
+        func refusal(_ old: String?, _ new: String?) -> String? {
+            let headers = [old.map { ("x-shopify-hmac-sha256", $0) }, new.map { ("shopify-hmac-sha256", $0) }]
+            return source.refusal(of: request(#"{"id":1}"#, headers.compactMap { $0 }), "hush")
+        }
+        #expect(refusal(nil, valid) == nil && refusal(valid, other) == nil)
+        #expect(refusal(nil, other) == "signature-invalid" && refusal(other, valid) == "signature-invalid")
+    }
+
     @Test func eventsHaveTopicAndID() throws {
         let body = #"{"id":820982911946154508,"admin_graphql_api_id":"gid://shopify/Order/820982911946154508"}"#
         let (topic, webhook, event) = (
@@ -26,9 +36,17 @@ struct ShopifySourceTests {
             ([topic, webhook, event], "orders/create", ["webhook:w"]),
             ([topic, event], "orders/create", ["event:orders/create:e"]), ([event], nil, ["event::e"]), ([], nil, []),
         ] as [([(name: String, value: String)], String?, [String])] {
-            let request = request(body, headers)
-            let event = SourceEvent(type: type, payload: Array(body.utf8), dedupeKeys: keys + [request.bodyKey])
-            #expect(try source.decode(request) == SourceDecoding([event]))
+            let plain = request(body, headers)
+            // The body counts where Shopify names no delivery, or where the source says so.
+            let all = keys + [plain.bodyKey]
+            let event = SourceEvent(type: type, payload: Array(body.utf8), dedupeKeys: keys.isEmpty ? all : keys)
+            #expect(try source.decode(plain) == SourceDecoding([event]))
+            let strict = try ShopifySource.kind.make(["refuseRepeatedBodies": true])
+            #expect(try strict.decode(plain).events[0].dedupeKeys == all)
+            // Events have the same headers without X-.
+            let events = headers.map { (name: String($0.name.dropFirst(2)), value: $0.value) }
+            let signed = request(body, events + [(name: "shopify-hmac-sha256", value: "x")])
+            #expect(try source.decode(signed) == SourceDecoding([event]))
         }
         let template = TemplateText(try #require(source.defaults.contentID["*"]))
         #expect(template.filled(from: try parsed(body)) == "gid://shopify/Order/820982911946154508")

@@ -120,9 +120,29 @@ struct SlackSourceTests {
             try source.decode(request(body, form)) == SourceDecoding([event], response: SourceResponse(status: 200)))
     }
 
-    @Test func theCheckOfTheCertificateIsAnswered() throws {
-        #expect(
-            try source.decode(request("ssl_check=1&token=x", form)) == .answer(SourceResponse(status: 200)))
+    /// It bears no signature, and nothing that comes with it counts.
+    @Test(arguments: ["ssl_check=1", "ssl_check=1&token=x", "command=%2Fa&ssl_check=1", "payload=%7B%7D&ssl_check=1"])
+    func theCheckOfTheCertificateIsAnswered(body: String) throws {
+        let answer = SourceResponse(status: 200)
+        #expect(source.handshake(request(body, form)) == answer)
+        #expect(try source.decode(request(body, form)) == .answer(answer))
+    }
+
+    @Test(arguments: [
+        "ssl_check=0", "ssl_check=true", "ssl_check=", "ssl_check=1&ssl_check=1", "ssl_check=%31%", "ssl-check=1", "",
+        #"{"ssl_check":"1"}"#, "command=%2Fa",
+    ])
+    func otherFormsAreNoCheck(body: String) {
+        #expect(source.handshake(request(body, form)) == nil)
+        #expect(source.handshake(request("ssl_check=1", [("content-type", "application/json")])) == nil)
+    }
+
+    /// The signature covers the body and not its type: a text within a message must not become a command.
+    @Test func anEventUnderTheTypeOfAFormIsRefused() throws {
+        let text = "hi &command=%2Fdeploy&channel_id=CVICTIM&user_id=UBOSS&x="
+        let body = #"{"type":"event_callback","event_id":"E","event":{"type":"message","text":"\#(text)"}}"#
+        #expect(try source.decode(request(body)).events.count == 1)
+        #expect(source.decodingRefusal(of: request(body, form)) == "form-not-encoded")
     }
 
     @Test(arguments: [

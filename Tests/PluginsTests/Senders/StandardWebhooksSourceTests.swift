@@ -42,6 +42,19 @@ struct StandardWebhooksSourceTests {
         #expect(source.refusal(of: request(symmetric, body: "{}", late: 300_000), secret) == "signature-invalid")
     }
 
+    /// The specification allows no full stop in id and time; a wrong secret is not to be looked for.
+    @Test func idsAndTimesOfAnotherFormAreTold() {
+        func refusal(_ name: String, _ value: String) -> String? {
+            let signed = request(symmetric)
+            let headers = signed.headers.filter { $0.name != name } + [(name, value)]
+            return source.refusal(
+                of: SourceRequest(headers: headers, body: signed.body, receivedAt: signed.receivedAt), secret)
+        }
+        for id in ["evt.1", "a.b.c", ""] { #expect(refusal("webhook-id", id) == "webhook-id-invalid") }
+        for time in ["1.5", "+1", "01", "soon"] { #expect(refusal("webhook-timestamp", time) == "timestamp-invalid") }
+        #expect(refusal("webhook-id", "other") == "signature-invalid")
+    }
+
     /// Headers of one family do not complete those of the other.
     @Test func familiesAreNotMixed() throws {
         let svix = request(symmetric, family: "svix-", and: [("webhook-id", "msg_other")])

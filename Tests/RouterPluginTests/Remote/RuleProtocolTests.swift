@@ -7,9 +7,7 @@ struct RuleProtocolTests {
     private let plugin = PluginID(unchecked: "com.example.rule.x")
 
     private func read(_ text: String) throws(RuleFailure) -> RuleProtocol.Incoming {
-        try RuleProtocol.read(Array(text.utf8), from: plugin) { text in
-            Int64(text).map { Timestamp(milliseconds: $0) }
-        }
+        try RuleProtocol.read(Array(text.utf8), from: plugin)
     }
 
     @Test func readyHasAVersion() throws {
@@ -22,7 +20,7 @@ struct RuleProtocolTests {
             {"type":"verdicts","id":7,"verdicts":[{"session":"a","verdict":"accept"},
             {"session":"b","verdict":"prefer","reason":"p"},{"session":"c","verdict":"veto","reason":"v"},
             {"session":"d","verdict":"redirect","to":"a","reason":"r"},
-            {"session":"e","verdict":"hold","until":"5","reason":"h"},{"session":"f","verdict":"drop","reason":"d"}]}
+            {"session":"e","verdict":"hold","until":"1970-01-01T00:00:00.005Z","reason":"h"},{"session":"f","verdict":"drop","reason":"d"}]}
             """
         let wanted: [SessionID: RoutingVerdict] = [
             SessionID(unchecked: "a"): .accept, SessionID(unchecked: "b"): .prefer(reason: "p"),

@@ -52,6 +52,16 @@ struct ConfigurationTests {
         #expect(bench.engine.unsettledCount == 0 && bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
     }
 
+    @Test(
+        "Activities of the system need no entry in the manifest",
+        arguments: [
+            "NSUserActivityTypeBrowsingWeb", "com.apple.corespotlightitem", "com.apple.corespotlightquery",
+        ])
+    func ofTheSystem(type: String) throws {
+        var bench = try Workbench(Self.application(), [])
+        #expect(try bench.run(.accept(Self.activity(type))).refusal == nil)
+    }
+
     @Test("A notification that waits for a configuration still expires")
     func expires() throws {
         var bench = try Workbench(Self.application(), [])

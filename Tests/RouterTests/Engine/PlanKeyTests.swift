@@ -60,6 +60,7 @@ struct PlanKeyTests {
             (.insert(notification), [.notifications(.gallery), .dedupe(Self.key("k")), .collapse(collapse)]),
             (.insert(discards), [.notifications(.gallery), .discards(.gallery)]),
             (.addDedupeKeys(notification.sequence, [Self.key("k")]), [delivery, .dedupe(Self.key("k"))]),
+            (.releaseDedupeKey(Self.key("k")), [.dedupe(Self.key("k"))]),
             (.recall(notification.sequence, .cancelled), [delivery]),
             (.reschedule(notification.sequence, progress: DeliveryProgress()), [delivery]),
             (.reassign(notification.sequence, notification.decision, .lane), [delivery]),

@@ -61,6 +61,45 @@ struct RepetitionTests {
             try bench.run(.beginBatch(key("b", nobody), fingerprint: [1])).refusal == .unknownApplication(nobody))
     }
 
+    private func request(_ name: String, releasing keys: [String] = []) -> AcceptRequest {
+        var request = AcceptRequest.of(keys: [name], payload: "{\"n\":\"\(name)\"}")
+        request.isRepeatedByKey = true
+        request.release(keys)
+        return request
+    }
+
+    @Test("A key that a later notification releases is new once more, and a repetition until then, after a crash too")
+    func released() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        let (firing, resolved) = (
+            request("firing", releasing: ["resolved"]), request("resolved", releasing: ["firing"])
+        )
+        var sequences: Set<NotificationSequence> = []
+        for notice in [firing, resolved, firing, resolved] {
+            let accepted = try #require(try bench.run(.accept(notice)).accepted)
+            #expect(sequences.insert(accepted.sequence).inserted)
+            try bench.crash()
+            let plan = try bench.plan(.accept(notice))
+            guard case .duplicate(let receipt) = plan.reply else {
+                Issue.record("answered \(plan.reply)")
+                return
+            }
+            #expect(receipt.sequence == accepted.sequence && plan.changes.isEmpty)
+        }
+    }
+
+    @Test("Notifications of one request release keys in their order")
+    func releasedTogether() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        let all = [request("firing"), request("resolved", releasing: ["firing"])]
+        guard case .acceptedAll(let replies) = try bench.run(.acceptAll(all)) else {
+            Issue.record("not accepted")
+            return
+        }
+        #expect(replies.allSatisfy { $0.accepted != nil })
+        #expect(try bench.run(.accept(request("firing"))).accepted != nil)
+    }
+
     @Test("A deleted and recreated application knows nothing of requests to the old one")
     func newApplication() throws {
         var bench = try Workbench(.gallery(), [])

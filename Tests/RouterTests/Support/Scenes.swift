@@ -12,6 +12,7 @@ struct Scene {
     var activated: Int64?
     var device: DeviceID?
     var disabled = false
+    var userInfo = JSONObject()
 
     init(
         _ id: SessionID, can: String = "TRUEPREDICATE", prefers: String = "FALSEPREDICATE",
@@ -36,6 +37,7 @@ struct Scene {
             conditions: ActivationConditions(
                 canActivate: .format(can), prefersToActivate: .format(prefers), preferenceLevel: level),
             endpoint: Endpoint(url: "https://\(id).example/", secret: "whsec_c2VjcmV0"),
+            userInfo: JSONDocument(.object(userInfo)),
             lastActivatedAt: activated.map { .second($0) }, creationSequence: created,
             disabled: disabled ? Disabled(.gone, since: .epoch) : nil)
     }

@@ -75,18 +75,21 @@ struct NotificationTests {
         }
     }
 
-    @Test func anExpiredNotificationIsNotSent() async throws {
+    @Test func anExpiredNotificationIsSentOnce() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url())
-            let late = try await daemon.post("{}", headers: ["apns-expiration": "1"])
+            // Seconds in the place of a time, the usual mistake, are a time that has passed.
+            let late = try await daemon.post(about: "late", headers: ["apns-expiration": "300"])
             #expect(late.status == 202)
-            #expect(try await daemon.settled(late.id)["state"] == "expired")
+            #expect(try await daemon.settled(late.id)["state"] == "delivered")
             // A single immediate attempt: it fails, and there is no other.
             receiver.answer(with: 500)
-            let once = try await daemon.post(about: "once", headers: ["apns-expiration": "0"])
-            let settled = try await daemon.settled(once.id)
-            #expect(settled["state"] == "expired" && settled["attempts"].asArray?.count == 1)
-            #expect(receiver.all.map(\.contentID) == ["once"])
+            for (content, time) in [("once", "0"), ("past", "1")] {
+                let once = try await daemon.post(about: content, headers: ["apns-expiration": time])
+                let settled = try await daemon.settled(once.id)
+                #expect(settled["state"] == "expired" && settled["attempts"].asArray?.count == 1)
+            }
+            #expect(receiver.all.map(\.contentID) == ["late", "once", "past"])
         }
     }
 

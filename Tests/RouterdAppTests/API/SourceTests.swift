@@ -57,9 +57,23 @@ struct SourceTests {
         }
     }
 
-    /// GitHub signs the body alone. An attacker who replays it would change the id of the delivery.
-    @Test func aReplayUnderAnotherIDIsADuplicate() async throws {
-        try await Self.withSource { daemon, _ in
+    /// The id is that of the delivery: a member added once more is another event with the same body.
+    @Test func theSameBodyUnderAnotherIDIsAnotherEvent() async throws {
+        try await Self.withSource { daemon, receiver in
+            for delivery in ["d1", "d2"] {
+                let answer = try await daemon.call(
+                    .post, "/v1/sources/hooks", Self.opened, headers: Self.signed(Self.opened, delivery))
+                #expect(answer.status == 202, "\(answer.text)")
+            }
+            #expect(try await receiver.webhooks(2).count == 2)
+        }
+    }
+
+    /// A third party may send a recorded request under another id: a source may say that bodies count.
+    @Test func aReplayUnderAnotherIDIsADuplicateByChoice() async throws {
+        let strict = Self.gitHub.replacing(
+            #""secrets""#, with: #""options": {"refuseRepeatedBodies": true}, "secrets""#)
+        try await Self.withSource(strict) { daemon, _ in
             let first = try await daemon.call(
                 .post, "/v1/sources/hooks", Self.opened, headers: Self.signed(Self.opened, "d1"))
             #expect(first.status == 202, "\(first.text)")
@@ -69,6 +83,46 @@ struct SourceTests {
                 let again = try await daemon.call(.post, "/v1/sources/hooks", Self.opened, headers: headers)
                 #expect(again.status == 200, "\(again.text)")
             }
+        }
+    }
+
+    /// The last notice of an alert is the last word at its receiver, whatever `startsAt` it has.
+    @Test func anAlertFiresAgain() async throws {
+        let source = #"{"kind": "alertmanager", "application": "com.example.gallery", "secrets": ["s3cret"]}"#
+        try await Self.withSource(source) { daemon, _ in
+            func notice(_ status: String, _ end: String) async throws -> Int {
+                let body = #"""
+                    {"version":"4","groupKey":"{}","status":"\#(status)","receiver":"r","groupLabels":{},"alerts":[
+                    {"status":"\#(status)","labels":{"alertname":"Down"},"startsAt":"2026-11-27T10:00:00Z",
+                    "endsAt":"\#(end)","fingerprint":"aa"}]}
+                    """#
+                return try await daemon.call(
+                    .post, "/v1/sources/hooks", body, headers: ["authorization": "Bearer s3cret"]
+                ).status
+            }
+            let (never, end) = ("0001-01-01T00:00:00Z", "2026-11-27T10:05:00Z")
+            for _ in 0..<2 {
+                for (status, time) in [("firing", never), ("resolved", end)] {
+                    #expect(try await notice(status, time) == 202)
+                    #expect(try await notice(status, time) == 200)
+                }
+            }
+        }
+    }
+
+    /// Slack's own check of a URL, which has no signature; it is nothing else.
+    @Test func slackChecksTheCertificate() async throws {
+        let source = #"{"kind": "slack", "application": "com.example.gallery", "secrets": ["s3cret"]}"#
+        try await Self.withSource(source) { daemon, receiver in
+            let form = ["content-type": "application/x-www-form-urlencoded"]
+            for body in ["ssl_check=1&token=abc", "ssl_check=1&command=%2Fdeploy"] {
+                let answer = try await daemon.call(.post, "/v1/sources/hooks", body, headers: form)
+                #expect(answer.status == 200 && answer.text.isEmpty)
+            }
+            let other = try await daemon.call(.post, "/v1/sources/hooks", "ssl_check=0", headers: form)
+            expectProblem(other, 401, "signature-missing")
+            let list = try await daemon.call(.get, "/v1/notifications?limit=1")
+            #expect(list["notifications"].asArray?.isEmpty == true, "\(list.text)")
         }
     }
 

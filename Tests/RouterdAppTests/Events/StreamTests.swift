@@ -194,6 +194,20 @@ struct StreamTests {
         }
     }
 
+    /// WHATWG HTML, 9.2.4: the last event id is the empty string at first, and a field `id` without a value resets it.
+    @Test(arguments: ["", " "])
+    func anEmptyIDIsNone(id: String) async throws {
+        try await withPort { daemon, port in
+            let feed = daemon.host.feed
+            let events = try await StreamConnection.follow(port, headers: ["Last-Event-ID": id]) {
+                try $0.events(1)
+            } while: {
+                Self.publish(1, to: feed)
+            }
+            #expect(events.map(\.type) == ["gate.didProgress"])
+        }
+    }
+
     // MARK: Clients that are slow, gone or too many
 
     /// The engine goes on; a slow client is told how many events it has missed when it reads again.

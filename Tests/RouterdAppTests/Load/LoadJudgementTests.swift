@@ -102,6 +102,10 @@ struct LoadJudgementTests {
         #expect(moment.next == 8)
         for outcome in [.sustained, .exceeded] as [RateSearch.Outcome] { moment.note(outcome) }
         #expect(moment.sustained == 8 && moment.exceeded == 16 && !moment.isBoundedByGenerator)
+        // A lower rate would have fewer requests still.
+        var short = RateSearch(from: 8)
+        short.note(.tooFew)
+        #expect(short.next == nil && short.hasTooFew && short.runs == 1)
         var hopeless = RateSearch(from: 4)
         while hopeless.next != nil { hopeless.note(.exceeded) }
         #expect(hopeless.sustained == nil)
@@ -171,7 +175,7 @@ struct LoadJudgementTests {
         let goal = try #require(LoadGoal("p99=50ms,lost=0"))
         #expect(Self.report(800, of: 40).outcome(goal) == .sustained)
         #expect(Self.report(800, of: 60).outcome(goal) == .exceeded)
-        #expect(Self.report(700, of: 40).outcome(goal) == .noVerdict)
+        #expect(Self.report(700, of: 40).outcome(goal) == .tooFew)
         let late = GeneratorVerdict(latenessP99: 9, busiestThread: 0)
         #expect(Self.report(800, of: 60, by: late).outcome(goal) == .noVerdict)
         #expect(Self.report(800, of: 40) { $0.refuse(503) }.outcome(goal) == .exceeded)

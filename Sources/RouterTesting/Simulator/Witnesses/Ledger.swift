@@ -140,19 +140,19 @@ struct Ledger {
     }
 
     mutating func forgetKeys(of application: ApplicationID) {
-        for (key, sequence) in keys where key.application == application {
-            keys[key] = nil
-            forgottenKeys[key, default: []].append(sequence)
-        }
+        for key in keys.keys where key.application == application { forget(key) }
+    }
+
+    /// The key names no notification from now on.
+    mutating func forget(_ key: DedupeKey) {
+        guard let sequence = keys.removeValue(forKey: key) else { return }
+        forgottenKeys[key, default: []].append(sequence)
     }
 
     mutating func forget(_ sequence: NotificationSequence) {
         entries[sequence]?.isForgotten = true
         census.forgotten += 1
-        for (key, owner) in keys where owner == sequence {
-            keys[key] = nil
-            forgottenKeys[key, default: []].append(owner)
-        }
+        for (key, owner) in keys where owner == sequence { forget(key) }
     }
 
     /// The settlement times of the settled notifications that are kept.

@@ -26,6 +26,7 @@ extension Witness {
                 require(isOver, "swept while its notifications wait: \(id)")
             case .insert(let accepted): inserted(accepted, before, at: now)
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)
+            case .releaseDedupeKey(let key): ledger.forget(key)
             case .recordAttempt(let attempt): recorded(attempt, before)
             case .reschedule(let sequence, let progress): rescheduled(sequence, progress, before)
             case .recall(let sequence, let recall): recalled(sequence, recall, before)

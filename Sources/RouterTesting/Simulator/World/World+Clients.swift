@@ -34,6 +34,8 @@ extension World {
         if happens(50) { notification.dedupeKeys.append("other-\(number)") }
         var request = AcceptRequest(
             application: application, source: Self.source, device: device, notification: notification)
+        // An earlier notification is over, and its key is free.
+        if number.isMultiple(of: 16) { request.release(["key-\(number / 2)", "key-\(number - 1)"]) }
         askRemote(about: &request)
         if options.broadcast > 0, happens(options.broadcast), notification.kind == .notification {
             request.broadcast = .all

@@ -24,6 +24,7 @@ extension World {
         case .insert(let new):
             "insert \(new.sequence) \(new.event.map { "\($0.kind) \($0.number?.description ?? "")" } ?? "") for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
         case .addDedupeKeys(let sequence, let keys): "\(sequence) came again as \(keys.map(\.key))"
+        case .releaseDedupeKey(let key): "the key \(key.key) is free"
         case .recordAttempt(let attempt): "record \(attempt.sequence)/\(attempt.number)"
         case .recall(let sequence, let recall): "\(sequence) ends as \(recall) if it can"
         case .reschedule(let sequence, let progress):

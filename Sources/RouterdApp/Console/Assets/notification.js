@@ -20,7 +20,7 @@ export async function notifications(content, values, signal, extra = () => []) {
     found.cursor ? h("p", {}, link("notifications", { ...values, cursor: found.cursor }, "Older ones")) : "");
 }
 
-export function list(found, empty = "There is no such notification.") {
+export function list(found, empty = "No notification yet, or none that fits the fields above.") {
   return table(["Received", "State", "Content", "Session", "Reason"], found.map((one) => row(
     link("notification", { id: one.id, application: one.application }, time(one.receivedAt)), state(one.state),
     h("code", {}, one.targetContentIdentifier ?? one.type), one.decision?.session ?? one.session ?? "–",

@@ -1,3 +1,4 @@
+import Plugins
 import PredicateEngine
 package import Router
 package import RouterPlugin
@@ -6,8 +7,15 @@ package import RouterPlugin
 package enum NotificationBody {
     /// The answer to an accepted notification.
     package static func answer(_ accepted: NewNotification) -> [UInt8] {
-        answer(accepted.id, accepted.placement.state, accepted.decision, duplicate: false)
+        let isAimless = accepted.kind == .notification && accepted.contentID == nil && accepted.event == nil
+        return answer(
+            accepted.id, accepted.placement.state, accepted.decision, duplicate: false,
+            warnings: isAimless && accepted.source == PushPayloadSource.id ? [aimless] : [])
     }
+
+    private static let aimless =
+        "The payload names no content, so the most relevant session gets it. The id of the content is in "
+        + "notification-content-id, aps.target-content-id or the header target-content-id."
 
     /// The same answer, for a sender that repeats its request.
     package static func answer(_ receipt: Receipt) -> [UInt8] {
@@ -15,13 +23,15 @@ package enum NotificationBody {
     }
 
     private static func answer(
-        _ id: NotificationID, _ state: NotificationState, _ decision: Decision, duplicate: Bool
+        _ id: NotificationID, _ state: NotificationState, _ decision: Decision, duplicate: Bool,
+        warnings: [String] = []
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("id", id)
             body.field("state", state.rawValue)
             body.object("decision") { write(decision, to: &$0) }
             if duplicate { body.field("duplicate", true) }
+            if !warnings.isEmpty { body.array("warnings") { list in for text in warnings { list.element(text) } } }
         }
     }
 
@@ -262,6 +272,7 @@ package enum ExplanationBody {
         object.field("session", considered.session)
         object.field("tier", considered.tier?.rawValue)
         object.field("reason", considered.reason)
+        if let hint = considered.hint { object.field("hint", hint) }
         object.field("can", considered.can)
         object.field("prefers", considered.prefers)
         object.field("activationState", considered.activationState.name)
@@ -273,6 +284,7 @@ package enum ExplanationBody {
                     verdict.field("rule", said.rule)
                     write(said.verdict, to: &verdict)
                     if let obstacle = said.obstacle { verdict.field("ignoredBecause", obstacle) }
+                    if let lack = said.lack { verdict.field("noAnswer", lack) }
                 }
             }
         }

@@ -263,7 +263,8 @@ extension Problem {
         case .multipleScenesNotSupported:
             self.init(
                 .conflict, "multiple-scenes-not-supported",
-                "There is a session of this role, and the manifest does not support multiple scenes.")
+                "There is a session of this role, and the router makes a second one only where the manifest has "
+                    + "supportsMultipleScenes: true; with false a client registers none either.")
         case .requestDenied(let reason): self.init(.forbidden, "request-denied", reason)
         }
     }

@@ -35,6 +35,7 @@ extension API {
         if !run.verifiesSender { try admit(request, context, to: run.definition) }
         let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
         let received = try request.forSource(body: body, at: host.now)
+        if let answer = run.handshake(received) { return Response(answer) }
         if run.verifiesSender {
             do throws(SourceError) { try run.verify(received) } catch { throw Problem(error) }
         }

@@ -6,7 +6,7 @@ extension API {
     /// Names and rights; a digest is no secret, and of no use either.
     @Sendable func listKeys(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
-        try caller.expectAllApplications("The list of keys")
+        try caller.expectAllApplications("the list of keys")
         return .json(
             .ok,
             JSONWriter.object { body in

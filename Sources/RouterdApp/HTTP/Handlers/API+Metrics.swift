@@ -9,7 +9,7 @@ extension API {
     /// Figures of all tenants, as the status is.
     @Sendable func metrics(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
-        try caller.expectAllApplications("The metrics")
+        try caller.expectAllApplications("the metrics")
         let (census, bytes) = try await reading(for: caller) { (try $0.census(), $0.committedBytes) }
         let (figures, _) = await host.figures
         let meters = await host.meters

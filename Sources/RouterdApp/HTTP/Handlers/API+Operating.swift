@@ -7,7 +7,7 @@ extension API {
     /// Figures of all tenants, and therefore refused to the key of one tenant.
     @Sendable func status(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
-        try caller.expectAllApplications("The status")
+        try caller.expectAllApplications("the status")
         let census = try await reading(for: caller) { try $0.census() }
         let (figures, times) = await host.figures
         let doubt = await host.clockDoubt
@@ -61,7 +61,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         _ = try request.query()
-        try caller.expectAllApplications("The clock")
+        try caller.expectAllApplications("the clock")
         await host.confirmClock()
         return .json(
             .ok, JSONWriter.object { body in body.object("clock") { $0.field("trusted", true) } })
@@ -164,11 +164,12 @@ extension API {
 extension Caller {
     /// Refuses the key of one application.
     ///
-    /// - Parameter subject: The subject of the refusal's sentence.
+    /// - Parameter subject: The resource, as the end of the refusal's sentence names it.
     func expectAllApplications(_ subject: String) throws(Problem) {
         guard key?.application == nil else {
             throw Problem(
-                .forbidden, "key-of-one-application", "\(subject) is of all applications; the key is for one.")
+                .forbidden, "key-of-one-application",
+                "The key is for one application, and no key of one application may use \(subject).")
         }
     }
 }

@@ -7,7 +7,7 @@ extension API {
     @Sendable func listPlugins(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
     {
         _ = try request.query()
-        try caller.expectAllApplications("The list of plugins")
+        try caller.expectAllApplications("the list of plugins")
         let remote = Dictionary(await remoteRules().map { ($0.id, $0.status) }) { first, _ in first }
         let rules = await host.read { $0.chooser.rules.map { (id: $0.id, rung: $0.rung, made: $0.made) } }
         let versions = Dictionary(manifests.map { ($0.id, $0.version) }) { first, _ in first }
@@ -45,7 +45,7 @@ extension API {
         -> Response
     {
         _ = try request.query()
-        try caller.expectAllApplications("The list of plugins")
+        try caller.expectAllApplications("the list of plugins")
         let body: JSONValue = ["manifests": .array(manifests.map(\.json))]
         return .json(.ok, body.serialized())
     }
@@ -55,7 +55,7 @@ extension API {
         -> Response
     {
         _ = try request.query()
-        try caller.expectAllApplications("The list of plugins")
+        try caller.expectAllApplications("the list of plugins")
         let name = context.parameters.get("plugin") ?? ""
         guard let member = host.desk.members.first(where: { $0.rule.id == PluginID(unchecked: name) }) else {
             throw Problem(.notFound, "unknown-plugin", "No process or call-out has this name: \(name.prefix(255)).")

@@ -8,14 +8,14 @@ package import RouterPlugin
 extension API {
     @Sendable func getRules(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
-        try caller.expectAllApplications("The rules")
+        try caller.expectAllApplications("the rules")
         return .json(.ok, try Self.body(of: await host.read { $0.keptRules }))
     }
 
     /// Uses the rules of a file, all of them or none: a fault, or a test of them that fails, refuses them.
     @Sendable func putRules(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
-        try caller.expectAllApplications("The rules")
+        try caller.expectAllApplications("the rules")
         try expectRulesMayBePut()
         let file = try await rules(in: request)
         try expectUsable(file.rules)
@@ -31,7 +31,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         _ = try request.query()
-        try caller.expectAllApplications("The rules")
+        try caller.expectAllApplications("the rules")
         let configured: RuleSetDraft
         do throws(ConfigurationFaults) {
             configured = try ruleSource.configured()
@@ -86,7 +86,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         let query = try request.query("limit", "broadcast")
-        try caller.expectAllApplications("The trial of rules")
+        try caller.expectAllApplications("the trial of rules")
         var reader = try ObjectReader(try await request.json(atMost: DaemonLimits.rulesBytes))
         guard let id = try reader.identifier("application", of: IdentifierKinds.Application.self) else {
             throw reader.missing("application")
@@ -113,7 +113,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         let query = try request.query("application", "last")
-        try caller.expectAllApplications("The trial of rules")
+        try caller.expectAllApplications("the trial of rules")
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
         let last = try query.limit("last", default: 100, maximum: DaemonLimits.rulesComparedMaximum)
         let proposed = Chooser(RuleSet(try await rules(in: request).rules))

@@ -143,5 +143,6 @@ extension AcceptRequest {
             application: run.definition.application, source: run.scope, device: outcome.device,
             trace: trace, notification: outcome.notification,
             isRepeatedByKey: !Self.comparesPayloads.contains(run.definition.kind))
+        release(outcome.event.releasedKeys)
     }
 }

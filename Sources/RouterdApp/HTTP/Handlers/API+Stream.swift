@@ -12,7 +12,7 @@ extension API {
             try request.repeatableQuery("application", "session", "type"), caller: caller)
         let format = ServerSentEvents(run: host.feed.run)
         var place: FeedPlace?
-        if let id = request.sourceHeaders.first(where: { $0.name == "last-event-id" })?.value {
+        if let id = request.sourceHeaders.first(where: { $0.name == "last-event-id" })?.value, !id.isEmpty {
             guard let known = format.place(of: id) else {
                 throw Problem(.badRequest, "invalid-last-event-id", "Last-Event-ID is no id of this stream.")
             }

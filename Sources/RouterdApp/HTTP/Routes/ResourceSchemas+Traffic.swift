@@ -70,7 +70,7 @@ extension ResourceSchemas {
             "Acceptance",
             .object(
                 ["id": .text, "state": .notificationState, "decision": .named("Decision")],
-                optional: ["duplicate": .flag])
+                optional: ["duplicate": .flag, "warnings": .list(of: .text)])
         ),
         (
             "SceneEvent",
@@ -106,9 +106,9 @@ extension ResourceSchemas {
                                         ["rule": .text, "verdict": .text],
                                         optional: [
                                             "reason": .text, "session": .text, "until": .time.orNull,
-                                            "ignoredBecause": .text,
+                                            "ignoredBecause": .text, "noAnswer": .text,
                                         ])),
-                            ], optional: ["canParts": parts, "prefersParts": parts])),
+                            ], optional: ["hint": .text, "canParts": parts, "prefersParts": parts])),
                 ],
                 optional: [
                     "changes": changes, "gate": .object(["device": .text.orNull, "state": .text]),

@@ -8,7 +8,9 @@ extension Problem {
         switch error {
         // The parser pauses at the preface of HTTP/2.
         case .invalidVersion, .paused:
-            self.init(.badRequest, "http-version-not-supported", "This speaks HTTP/1.1 and HTTP/1.0.")
+            self.init(
+                .badRequest, "http-version-not-supported",
+                "The request line must end with HTTP/1.1 or HTTP/1.0, CR and LF; a line feed alone ends no line here.")
         case .headerOverflow:
             self.init(
                 .badRequest, "head-too-large",
@@ -24,7 +26,7 @@ extension Problem {
         case .invalidMethod, .invalidConstant, .invalidURL, .invalidHost, .invalidPort, .invalidPath,
             .invalidQueryString, .invalidFragment:
             "The request line is not one of HTTP/1.1."
-        case .invalidHeaderToken, .lfExpected: "A header is not written as RFC 9112 has it."
+        case .invalidHeaderToken, .lfExpected: "A header is not written as RFC 9112 has it, with CR and LF at its end."
         case .invalidContentLength, .unexpectedContentLength: "The length of the body is not clear."
         case .invalidChunkSize: "A chunk of the body does not say how long it is."
         case .invalidEOFState: "The connection ended within the request."
