@@ -38,18 +38,23 @@ SECONDS_OF_A_MODULE, SECONDS_OF_A_FILE = 5.0, 0.5
 
 
 class Progress:
-    """The share of the work that is done, by the weight of its steps; it never falls, though SwiftPM finds steps on the way."""
+    """The share of a first build that is done, by the weight of its steps; it never falls, though SwiftPM finds steps on the way.
+
+    Of a later build, whose size is not known, the steps are shown.
+    """
 
     def __init__(self, is_optimised: bool, is_first: bool) -> None:
         self.in_terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self.started = self.shown = time.monotonic()
         self.is_optimised = is_optimised
         self.steps = STEPS_OF_A_FIRST_BUILD[is_optimised] if is_first else 0
-        self.ahead = dict(SECONDS_OF_MODULES) if is_optimised and is_first else {}
+        self.ahead = dict(SECONDS_OF_MODULES) if is_optimised else {}
         self.done = 0.0
         self.share = 0
 
     def step(self, number: int, total: int, text: str) -> None:
+        if not self.steps:
+            return self.show(f"[{number}/{total}] {text}")
         if "Compiling" in text:
             is_module = self.is_optimised and not text.endswith((".c", ".cc", ".S"))
             usual = SECONDS_OF_A_MODULE if is_module else SECONDS_OF_A_FILE

@@ -1,5 +1,5 @@
 import Glibc
-import Testing
+package import Testing
 
 extension Trait where Self == TimeLimitTrait {
     /// The longest time of a test: 15 minutes, or as many as `ROUTERD_TEST_MINUTES` says on a slow machine.
