@@ -5,6 +5,7 @@ package struct Explanation: Hashable, Sendable {
     /// A session that was considered.
     package struct Considered: Hashable, Sendable {
         package var session: SessionID
+        /// The state by which it ranks.
         package var activationState: ActivationState
         package var preferenceLevel: Int
         package var lastActivatedAt: Timestamp?
@@ -15,6 +16,8 @@ package struct Explanation: Hashable, Sendable {
         package var tier: Tier?
         /// The verdict of each rule that is active, in the rules' order.
         package var verdicts: [RuleVerdict]
+        /// Why its receiver cannot be reached; nil if it can.
+        package var unreachable: Unreachable?
         /// The reason why it was chosen or passed over.
         package var reason = ""
     }
@@ -35,6 +38,13 @@ package struct Explanation: Hashable, Sendable {
     package var considered: [Considered]
     /// How many sessions were in scope.
     package var sessionsInScope: Int
+
+    /// Adds which of the sessions can be reached.
+    package mutating func note(_ reach: Reach) {
+        for place in considered.indices {
+            considered[place].unreachable = reach.tenant.sessions[considered[place].session].flatMap(reach.obstacle)
+        }
+    }
 }
 
 extension Chooser {
@@ -83,7 +93,7 @@ extension Chooser {
     ) -> Explanation.Considered {
         let tier = examined.tier?.tier
         let verdicts = tier.map { tier in
-            let candidate = session.candidate(in: tier)
+            let candidate = tenant.candidate(session, in: tier)
             return rules.map { id, rule in
                 let verdict = rule?.verdict(on: candidate, for: notification, at: now) ?? .accept
                 guard case .redirect(let target, _) = verdict, target != session.key.session else {
@@ -94,7 +104,7 @@ extension Chooser {
             }
         }
         return Explanation.Considered(
-            session: session.key.session, activationState: session.activationState,
+            session: session.key.session, activationState: tenant.rankedState(of: session),
             preferenceLevel: session.conditions.preferenceLevel, lastActivatedAt: session.lastActivatedAt,
             can: examined.can, prefers: examined.prefers, tier: tier, verdicts: verdicts ?? [])
     }
