@@ -181,7 +181,14 @@ package struct EngineLoop: Sendable {
         for (job, plan) in zip(transaction.jobs, transaction.plans) {
             settle(job.command, in: &effects)
             if let ticket = job.ticket { effects.append(.answer(ticket, plan.reply)) }
-            if !plan.followUps.isEmpty { follow(plan.followUps) }
+            for followUp in plan.followUps where !isDraining {
+                // Before the lane's next attempt starts.
+                if followUp.isUrgent {
+                    pending.append(Job(command: .followUp(followUp), ticket: nil))
+                } else {
+                    follow([followUp])
+                }
+            }
         }
         follow(followUps)
         return effects

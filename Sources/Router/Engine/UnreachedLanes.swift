@@ -29,6 +29,14 @@ package struct RedecisionStep: Hashable, Sendable {
     }
 }
 
+extension FollowUp {
+    /// Whether it belongs into the round of its plan: the first step for a silent receiver.
+    var isUrgent: Bool {
+        guard case .redecide(let step) = self, case .silent = step.scope else { return false }
+        return step.after == nil
+    }
+}
+
 /// Lanes without reachable receivers, by application, and the schedule of searches for other receivers.
 ///
 ///     lane without a receiver ──▶ note ──▶ its redecision, at the end of its grace period

@@ -224,6 +224,21 @@ struct AwayTests {
         #expect(try bench.stored(2)?.decision.reason == "can: TRUEPREDICATE; laptop has not answered in time")
     }
 
+    @Test("The next delivery of a silent receiver does not start there before it is decided again")
+    func silentBurst() {
+        var bench = LoopBench(.gallery(schedule: [], reroute: RerouteSettings(onExhausted: true, onTimeout: true)), [])
+        bench.offer(.putSession(Self.laptop, Self.draft(.foregroundActive)))
+        bench.offer(.putSession(Self.phone, Self.draft(.background)))
+        bench.run()
+        for key in [Self.laptop, Self.phone] { bench.offer(.attachConsumer(key, epoch: 1)) }
+        bench.run()
+        for _ in 0..<3 { bench.accept() }
+        bench.run()
+        bench.finish(0, .failure(.timedOut))
+        bench.run()
+        #expect(bench.attempts.map(\.receiver) == [Self.laptop, Self.phone])
+    }
+
     @Test(
         "Behind a breaker that has opened deliveries follow the application's setting at once",
         arguments: [RerouteSettings(), RerouteSettings(onExhausted: true)], [nil, .wait, .next] as [WhileAway?])
