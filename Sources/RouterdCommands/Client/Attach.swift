@@ -31,6 +31,8 @@ struct Attach: AsyncParsableCommand {
     var preferring: [String] = []
     @Option(help: "The activation state of the session.")
     var state = "foregroundActive"
+    @Option(help: "The place of waiting deliveries while this program is away: next, another session, or wait.")
+    var whileAway: String?
     @Option(help: "A delivery that the command refuses comes again after this many seconds, or later by its schedule.")
     var retryAfter: Int?
     @Option(parsing: .unconditional, help: "End after this number of deliveries.")
@@ -40,6 +42,9 @@ struct Attach: AsyncParsableCommand {
         if let count, count < 1 { throw ValidationError("--count must be 1 or more.") }
         if let retryAfter, !(0...RouterLimits.retryAfterSeconds).contains(retryAfter) {
             throw ValidationError("--retry-after must be 0 to \(RouterLimits.retryAfterSeconds).")
+        }
+        if let whileAway, WhileAway(rawValue: whileAway) == nil {
+            throw ValidationError("--while-away must be next or wait.")
         }
         do { _ = try SessionID(session) } catch { throw ValidationError("--session: \(error)") }
         do { _ = try ApplicationID(target.application) } catch { throw ValidationError("--application: \(error)") }
@@ -87,6 +92,7 @@ struct Attach: AsyncParsableCommand {
         for (name, texts) in [("allowing", allowing), ("preferring", preferring)] where !texts.isEmpty {
             conditions[name] = .array(texts.map { .string($0) })
         }
+        if let whileAway { fields["whileAway"] = .string(whileAway) }
         if !conditions.isEmpty { fields["activationConditions"] = .object(conditions) }
         return fields
     }
