@@ -214,4 +214,16 @@ package enum RouterLimits {
     /// Attempts over streams that are under way at once. Each is an entry of some 300 bytes, and its message until that is
     /// written.
     package static let streamSlots = 4096
+    /// Maximum number of deliveries and lanes of one redecision step.
+    static let redecisionsPerTransaction = 64
+    /// Maximum number of moved deliveries named to the next connection of their former session.
+    static let movedKept = 64
+    /// Maximum number of unreachable candidates of a tier before a redecision ignores the rest.
+    static let unreachedCandidates = 1000
+    /// Estimated time of one redecision, in microseconds; each candidate adds one.
+    static let redecisionMicroseconds: Int64 = 10
+    /// Maximum estimated time of one redecision step, in microseconds.
+    static let redecisionEffort: Int64 = 2000
+    /// Pause after a search in all lanes of an application, as a multiple of its estimated time.
+    static let redecisionPause: Int64 = 10
 }

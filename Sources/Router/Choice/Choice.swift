@@ -89,15 +89,18 @@ package struct Chooser: Sendable {
         at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         if ruleSet.isEmpty { return best(for: notification, among: query, in: tenant, &work) }
+        var filter: CandidateFilter?
         guard !ruleSet.shadows.isEmpty else {
-            return choose(by: ruleSet.active, for: notification, query, from: tenant, &work, at: now, knowing: history)
+            return choose(
+                by: ruleSet.active, for: notification, query, from: tenant, &filter, &work, at: now, knowing: history)
         }
         let (outcome, first) = choose(
-            by: ruleSet.active, for: notification, query, from: tenant, &work, at: now, knowing: history)
+            by: ruleSet.active, for: notification, query, from: tenant, &filter, &work, at: now, knowing: history)
         var decision = first
         var remarks: [String] = []
         for (id, rules) in ruleSet.shadows where !work.isUnfinished {
-            let other = choose(by: rules, for: notification, query, from: tenant, &work, at: now, knowing: history)
+            let other = choose(
+                by: rules, for: notification, query, from: tenant, &filter, &work, at: now, knowing: history)
             if other.outcome == outcome { continue }
             remarks.append("in shadow \(id): \(other.outcome) (\(other.decision.reason))")
         }
@@ -107,23 +110,38 @@ package struct Chooser: Sendable {
         return (outcome, decision)
     }
 
-    private func choose(
-        by rules: [any RoutingRule], for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant,
+    /// Chooses among filtered candidates, under the active rules alone.
+    func choose(
+        for notification: NotificationView, from tenant: Tenant, through filter: inout CandidateFilter,
         _ work: inout DecisionWork, at now: Timestamp, knowing history: RuleHistory?
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        let query = RegistryQuery(for: notification, under: tenant.application.routing)
+        var passed: CandidateFilter? = filter
+        defer { filter = passed ?? filter }
+        return choose(
+            by: ruleSet.active, for: notification, query, from: tenant, &passed, &work, at: now, knowing: history)
+    }
+
+    private func choose(
+        by rules: [any RoutingRule], for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant,
+        _ filter: inout CandidateFilter?, _ work: inout DecisionWork, at now: Timestamp, knowing history: RuleHistory?
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let rules = ruleSet.concerning(notification, rules, at: now, knowing: history)
-        if rules.isEmpty { return best(for: notification, among: query, in: tenant, &work) }
+        if rules.isEmpty, filter == nil { return best(for: notification, among: query, in: tenant, &work) }
         let order = ruleSet.ordersCandidates ? rules.lazy.compactMap { $0 as? CandidateOrder }.first : nil
         var walk = RuleWalk(rules: rules, notification: notification, now: now)
         var candidates = 0
         defer { work.add(candidates: candidates) }
         for tier in MatchTier.allCases {
+            filter?.beginTier()
             if let order {
-                candidates &+= show(tier, query, tenant, by: order, to: &walk, &work)
+                candidates &+= show(tier, query, tenant, by: order, to: &walk, &filter, &work)
             } else {
                 tenant.registry.visit(tier, for: query, &work) { id in
                     candidates &+= 1
-                    return tenant.sessions[id].map { walk.consider($0, in: tier, of: tenant) } ?? true
+                    guard let session = tenant.sessions[id] else { return true }
+                    guard filter?.examine(session) ?? true else { return filter?.isUsedUp == false }
+                    return walk.consider(session, in: tier, of: tenant)
                 }
             }
             if work.isUnfinished { break }
@@ -140,11 +158,13 @@ package struct Chooser: Sendable {
     /// - Returns: The number of candidates that were shown.
     private func show(
         _ tier: MatchTier, _ query: RegistryQuery, _ tenant: Tenant, by order: CandidateOrder, to walk: inout RuleWalk,
-        _ work: inout DecisionWork
+        _ filter: inout CandidateFilter?, _ work: inout DecisionWork
     ) -> Int {
         var best: [SceneSession] = []
         tenant.registry.visit(tier, for: query, &work) { id in
-            if let session = tenant.sessions[id] { best.append(session) }
+            guard let session = tenant.sessions[id] else { return true }
+            guard filter?.examine(session) ?? true else { return filter?.isUsedUp == false }
+            best.append(session)
             return best.count < RoutingLimits.lookAhead
         }
         if work.isUnfinished { return 0 }
@@ -157,6 +177,7 @@ package struct Chooser: Sendable {
         let shown = Set(best.map(\.key.session))
         tenant.registry.visit(tier, for: query, &work) { id in
             guard !shown.contains(id), let session = tenant.sessions[id] else { return true }
+            guard filter?.examine(session) ?? true else { return filter?.isUsedUp == false }
             count &+= 1
             return walk.consider(session, in: tier, of: tenant)
         }

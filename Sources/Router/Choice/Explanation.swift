@@ -5,6 +5,7 @@ package struct Explanation: Hashable, Sendable {
     /// A session that was considered.
     package struct Considered: Hashable, Sendable {
         package var session: SessionID
+        /// The state by which it ranks.
         package var activationState: ActivationState
         package var preferenceLevel: Int
         package var lastActivatedAt: Timestamp?
@@ -15,6 +16,8 @@ package struct Explanation: Hashable, Sendable {
         package var tier: Tier?
         /// The verdict of each rule that is active, in the rules' order.
         package var verdicts: [RuleVerdict]
+        /// Why its receiver cannot be reached; nil if it can.
+        package var unreachable: Unreachable?
         /// The reason why it was chosen or passed over.
         package var reason = ""
         /// A remark on its conditions that probably hold for more contents than their author thinks.
@@ -39,6 +42,13 @@ package struct Explanation: Hashable, Sendable {
     package var considered: [Considered]
     /// How many sessions were in scope.
     package var sessionsInScope: Int
+
+    /// Adds which of the sessions can be reached.
+    package mutating func note(_ reach: Reach) {
+        for place in considered.indices {
+            considered[place].unreachable = reach.tenant.sessions[considered[place].session].flatMap(reach.obstacle)
+        }
+    }
 }
 
 extension Chooser {
@@ -87,7 +97,7 @@ extension Chooser {
     ) -> Explanation.Considered {
         let tier = examined.tier?.tier
         let verdicts = tier.map { tier in
-            let candidate = session.candidate(in: tier)
+            let candidate = tenant.candidate(session, in: tier)
             return rules.map { id, rule in
                 let verdict = rule?.verdict(on: candidate, for: notification, at: now) ?? .accept
                 if let lack = (rule as? RemoteRule)?.lack(for: notification) {
@@ -101,7 +111,7 @@ extension Chooser {
             }
         }
         return Explanation.Considered(
-            session: session.key.session, activationState: session.activationState,
+            session: session.key.session, activationState: tenant.rankedState(of: session),
             preferenceLevel: session.conditions.preferenceLevel, lastActivatedAt: session.lastActivatedAt,
             can: examined.can, prefers: examined.prefers, tier: tier, verdicts: verdicts ?? [],
             hint: examined.prefers == true ? session.conditions.hint(about: notification.contentID) : nil)

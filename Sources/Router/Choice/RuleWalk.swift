@@ -70,7 +70,7 @@ package struct RuleWalk {
     private mutating func ask(
         _ session: SceneSession, _ tier: MatchTier, _ tenant: Tenant
     ) -> Say {
-        let candidate = session.candidate(in: tier.tier)
+        let candidate = tenant.candidate(session, in: tier.tier)
         var preferred: String?
         for rule in rules {
             switch rule.verdict(on: candidate, for: notification, at: now) {

@@ -11,8 +11,12 @@ import RouterPlugin
 struct Consumers: Sendable {
     /// The time for which a session counts as connected without a connection.
     let graceMilliseconds: Int64
+    /// The time of the first attempts: receivers of before a start have a grace period from then on. Nil before.
+    private(set) var startedAt: Timestamp?
     private var epochs: [SessionKey: Int64] = [:]
     private var absentSince: [SessionKey: Timestamp] = [:]
+    /// Sessions in the grace period after a connection, not after a registration.
+    private var lost: Set<SessionKey> = []
     /// Present sessions whose deliveries the store numbers.
     private var numbered: Set<SessionKey> = []
     private var cuts: [ConnectionCut] = []
@@ -33,6 +37,7 @@ struct Consumers: Sendable {
     mutating func attach(_ key: SessionKey, epoch: Int64) {
         epochs[key] = max(epochs[key] ?? epoch, epoch)
         absentSince[key] = nil
+        lost.remove(key)
     }
 
     /// A connection has ended, and with it all older ones; false if a later one has taken over.
@@ -40,14 +45,24 @@ struct Consumers: Sendable {
         guard let current = epochs[key], current <= epoch else { return false }
         epochs[key] = nil
         absentSince[key] = now
+        lost.insert(key)
         return true
     }
 
+    /// Whether the session is in the grace period after a connection.
+    func isLost(_ key: SessionKey) -> Bool { lost.contains(key) }
+
     /// Whether the session has no connection, and no grace period that goes on.
     func isAway(_ key: SessionKey, at now: Timestamp) -> Bool {
-        let end = absentSince[key]?.advanced(byMilliseconds: graceMilliseconds)
-        return epochs[key] == nil && end.map { $0 <= now } ?? true
+        epochs[key] == nil && graceEnd(of: key).map { $0 <= now } ?? true
     }
+
+    /// The end of the grace period of a session without a connection, or of all sessions after a start.
+    func graceEnd(of key: SessionKey) -> Timestamp? {
+        (absentSince[key] ?? startedAt)?.advanced(byMilliseconds: graceMilliseconds)
+    }
+
+    mutating func start(at now: Timestamp) { startedAt = now }
 
     /// The end of the grace period of a session without a connection; it begins now unless it has begun.
     mutating func graceEnd(of key: SessionKey, at now: Timestamp) -> Timestamp {
@@ -58,6 +73,7 @@ struct Consumers: Sendable {
 
     mutating func forget(_ key: SessionKey) {
         absentSince[key] = nil
+        lost.remove(key)
         numbered.remove(key)
     }
 

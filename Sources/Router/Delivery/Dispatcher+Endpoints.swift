@@ -20,6 +20,8 @@ extension Dispatcher {
         health.took(
             milliseconds: flight.isStream ? 0 : milliseconds, hasRunOutOfTime: hasRunOutOfTime && !flight.isStream)
         var signal = outcome.signal(status: status)
+        // The receiver is connected: a time-out of its stream is the silence of a person.
+        if flight.isStream, outcome == .unreachable(.timedOut) { signal = .nothing }
         // An answer about one session says that the receiver of the others is there.
         if isForSession, case .failed = signal { signal = .answered }
         if flight.isShared, let lane {

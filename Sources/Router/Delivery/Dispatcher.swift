@@ -117,6 +117,7 @@ package struct Dispatcher: Sendable {
         var streams: StreamSlots
         var slowLanes: [EndpointKey: WaitList] = [:]
         var troubles: [EndpointKey: [SessionKey: SessionTrouble]] = [:]
+        var recovered: Set<ApplicationID> = []
     }
 
     /// Sessions that fail at endpoints which they share with others.
@@ -150,7 +151,18 @@ package struct Dispatcher: Sendable {
 
     mutating func advance(to time: Timestamp) { now = max(now, time) }
 
-    mutating func report(_ event: EndpointEvent) { events.append(event) }
+    mutating func report(_ event: EndpointEvent) {
+        events.append(event)
+        if let application = event.recovered { rare.value.recovered.insert(application) }
+    }
+
+    var hasRecovered: Bool { !rare.value.recovered.isEmpty }
+
+    /// Applications of closed breakers, since the last call.
+    mutating func takeRecovered() -> Set<ApplicationID> {
+        defer { if hasRecovered { rare.value.recovered = [] } }
+        return rare.value.recovered
+    }
 
     mutating func takeEvents() -> [EndpointEvent] {
         defer { events = [] }
@@ -215,6 +227,15 @@ package struct Dispatcher: Sendable {
             }
         }
         return hasShare(endpoint.application, urgency) ? nil : .share(endpoint.application)
+    }
+
+    /// Whether a lane blocked on the resource has no reachable receiver.
+    func isWithoutReceiver(_ obstacle: Resource) -> Bool {
+        switch obstacle {
+        case .consumer: true
+        case .endpoint(let endpoint): endpoints[endpoint].map { $0.breaker.phase != .closed } ?? false
+        default: false
+        }
     }
 
     /// Likewise of an attempt over the stream of a session.

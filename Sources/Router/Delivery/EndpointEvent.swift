@@ -6,6 +6,15 @@ package enum EndpointEvent: Hashable, Sendable {
     /// The breaker of one session at an endpoint that it shares with others.
     case sessionBreaker(SessionKey, EndpointKey, Breaker.Transition)
     case alert(EndpointKey, EndpointAlert)
+
+    /// The application of a breaker that has closed; nil for other events.
+    var recovered: ApplicationID? {
+        switch self {
+        case .breaker(let endpoint, let transition), .sessionBreaker(_, let endpoint, let transition):
+            transition.to == .closed ? endpoint.application : nil
+        case .alert: nil
+        }
+    }
 }
 
 /// A fault of an endpoint that rarely goes away by itself.

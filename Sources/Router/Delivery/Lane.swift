@@ -170,6 +170,34 @@ package struct Lane: Sendable {
         Array(queue.lazy.filter { $0.machine.isWaiting && !$0.isEnding }.prefix(limit))
     }
 
+    /// The last delivery; nil in an empty lane.
+    var last: NotificationSequence? {
+        queue.isEmpty ? nil : queue.read(at: queue.count - 1) { $0.notification.sequence }
+    }
+
+    /// Waiting deliveries after a place.
+    ///
+    /// - Returns: The deliveries; the last visited delivery, nil at the end of the lane; the last one before any under way.
+    func waiting(
+        after sequence: NotificationSequence?, limit: Int
+    ) -> (deliveries: [QueuedDelivery], last: NotificationSequence?, examined: NotificationSequence?) {
+        var deliveries: [QueuedDelivery] = []
+        var (last, examined): (NotificationSequence?, NotificationSequence?)
+        var isAllWaiting = true
+        for index in (sequence.map { place(of: NotificationSequence($0.value + 1)) } ?? 0)..<queue.count {
+            guard deliveries.count < max(1, limit) else { return (deliveries, last, examined) }
+            let delivery = queue[index]
+            last = delivery.notification.sequence
+            if delivery.machine.isWaiting {
+                if !delivery.isEnding { deliveries.append(delivery) }
+            } else {
+                isAllWaiting = false
+            }
+            if isAllWaiting { examined = last }
+        }
+        return (deliveries, nil, examined)
+    }
+
     /// At most `limit` deliveries that wait for the time of their next attempt, first ones first.
     package func retrying(limit: Int) -> [QueuedDelivery] {
         let places = queue.indices.lazy.filter { place in

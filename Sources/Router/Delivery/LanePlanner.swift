@@ -32,6 +32,8 @@ package struct LanePlanner: Sendable {
     private var laneOf: [NotificationSequence: UInt32] = [:]
     /// Steps that the caller has not taken yet, beside the timers of endpoints.
     private var steps: [Step] = []
+    /// Lanes without a reachable receiver, as served since the last `takeReach`.
+    private var unreached: [SessionKey] = []
 
     package init(caps: DeliveryCaps) { dispatcher = Dispatcher(caps) }
 
@@ -275,6 +277,19 @@ package struct LanePlanner: Sendable {
     /// The changes of endpoints since the last call.
     mutating func takeEvents() -> [EndpointEvent] { dispatcher.takeEvents() }
 
+    // MARK: Reach
+
+    /// Whether any endpoint has had failures.
+    var hasTroubles: Bool { !dispatcher.endpoints.isEmpty || !dispatcher.troubles.isEmpty }
+
+    var hasReachChanged: Bool { !unreached.isEmpty || dispatcher.hasRecovered }
+
+    /// Lanes served without a reachable receiver, and applications of closed breakers, since the last call.
+    mutating func takeReach() -> (unreached: [SessionKey], recovered: Set<ApplicationID>) {
+        defer { unreached = [] }
+        return (unreached, dispatcher.takeRecovered())
+    }
+
     // MARK: Turns
 
     /// The next step to take now; nil when no step is possible before a change.
@@ -323,12 +338,14 @@ package struct LanePlanner: Sendable {
         }
         let endpoint = EndpointKey(application: key.application, url: terms.url)
         if terms.isShared, let until = dispatcher.trouble(of: key, at: endpoint)?.until, until > now {
+            if !terms.isGated { unreached.append(key) }
             dispatcher.unblock(key)
             return rest(key, at: now, until: until)
         }
         let obstacle =
             isStream
             ? dispatcher.obstacle(toStreamOf: key, at: endpoint, urgency) : dispatcher.obstacle(at: endpoint, urgency)
+        if let obstacle, !terms.isGated, dispatcher.isWithoutReceiver(obstacle) { unreached.append(key) }
         let offer = lanes.update(key) { lane in
             lane.offer(
                 at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isGated: terms.isGated,

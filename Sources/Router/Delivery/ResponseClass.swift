@@ -105,6 +105,9 @@ extension TransferResult.Outcome {
         case .failure(let failure): failure.kind.isAmbiguous
         }
     }
+
+    /// Whether the receiver has had the whole time and has not answered.
+    var hasTimedOut: Bool { if case .failure(let failure) = self { failure.kind == .timedOut } else { false } }
 }
 
 extension TransferFailure.Kind {

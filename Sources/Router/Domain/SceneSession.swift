@@ -62,6 +62,8 @@ package struct SceneSession: Hashable, Sendable {
     package var discardedAt: Timestamp?
     /// The observers of the session, in calling order, called after those of its application.
     package var observers: [PluginID]
+    /// The place of waiting deliveries during an absence; nil for the default of the endpoint.
+    package var whileAway: WhileAway?
 
     package init(
         key: SessionKey, role: String, configuration: String, device: DeviceID? = nil,
@@ -69,7 +71,8 @@ package struct SceneSession: Hashable, Sendable {
         endpoint: Endpoint? = nil, stateRestorationActivity: JSONDocument? = nil,
         userInfo: JSONDocument = .emptyObject, leaseSeconds: Int? = nil, leaseExpiresAt: Timestamp? = nil,
         lastActivatedAt: Timestamp? = nil, creationSequence: Int64 = 0, disabled: Disabled? = nil,
-        connection: SceneConnection = SceneConnection(), discardedAt: Timestamp? = nil, observers: [PluginID] = []
+        connection: SceneConnection = SceneConnection(), discardedAt: Timestamp? = nil, observers: [PluginID] = [],
+        whileAway: WhileAway? = nil
     ) {
         self.key = key
         self.role = role
@@ -88,6 +91,7 @@ package struct SceneSession: Hashable, Sendable {
         self.connection = connection
         self.discardedAt = discardedAt
         self.observers = observers
+        self.whileAway = whileAway
     }
 
     /// Enters a state; the time of becoming active is kept, for it ranks sessions.
@@ -101,6 +105,14 @@ package struct SceneSession: Hashable, Sendable {
     package mutating func renewLease(at now: Timestamp) {
         leaseExpiresAt = leaseSeconds.map { now.advanced(byMilliseconds: Int64($0) * 1000) }
     }
+}
+
+/// The place of waiting deliveries while the receiver is unreachable.
+package enum WhileAway: String, CaseIterable, Hashable, Sendable {
+    /// The next best reachable session; the default of streams.
+    case next
+    /// The lane of the session; the default of URLs.
+    case wait
 }
 
 /// The reason why a session takes no part in routing, and the time.

@@ -66,6 +66,8 @@ package enum FollowUp: Hashable, Sendable {
     case lapseLease(SessionKey)
     /// The session has not been connected to its stream in time.
     case lapsePresence(SessionKey)
+    /// Decide deliveries of unreachable sessions again, a bounded number at a time.
+    case redecide(RedecisionStep)
     /// Decide the notifications that wait for an open gate again.
     case releaseGated(GateKey)
     /// End notifications for the person from before a gate's reset, a bounded number at a time.
@@ -303,6 +305,7 @@ package struct SessionDraft: Sendable {
     package var userInfo: JSONValue
     package var leaseSeconds: Int?
     package var observers: [PluginID] = []
+    package var whileAway: WhileAway?
 
     package init(
         role: String = SceneRole.windowApplication, configuration: String? = nil, device: DeviceID? = nil,
@@ -346,6 +349,7 @@ package struct SessionPatch: Sendable {
     package var userInfo: JSONValue?
     package var leaseSeconds: Change<Int>?
     package var observers: Change<[PluginID]>?
+    package var whileAway: Change<WhileAway>?
 
     package init() {}
 }
@@ -423,8 +427,9 @@ package enum Reply: Sendable {
     /// Called back: cancelled, or in flight and not to be tried again.
     case cancelled(NotificationState)
     case resumed
-    /// The connection has the deliveries of its session from now on.
-    case attached
+    /// The connection has the deliveries of its session from now on. `moved` names the last deliveries moved to other sessions
+    /// since the connection before.
+    case attached(moved: [NotificationID])
     /// The delivery has come to its end, now or before, or goes on where the receiver could not take it.
     case acknowledged
     /// The replay as it stands now.

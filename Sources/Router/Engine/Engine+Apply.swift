@@ -28,6 +28,7 @@ extension Engine {
             effects.followUps += put(application, &effects.closed)
             effects.gates.formUnion(tenants[application.id]?.gatesWithGated ?? [])
             effects.locked.insert(application.id)
+            redecideAll(of: application.id, at: now)
         case .deleteApplication(let id): effects.closed.formUnion(delete(id))
         case .beginDeletion(let id):
             beginDeletion(of: id)
@@ -36,7 +37,9 @@ extension Engine {
         case .putSource(let source): catalog.put(source)
         case .deleteSource(let id): catalog.remove(id)
         case .putResourceSet(let set): catalog.put(set)
-        case .putRules(let rules): use(rules)
+        case .putRules(let rules):
+            use(rules)
+            for id in tenants.keys where records.value.unreached.contains(id) { redecideAll(of: id, at: now) }
         case .putSession(let session):
             let place = place(of: session.key)
             put(session, &effects.closed)
@@ -44,6 +47,7 @@ extension Engine {
             if session.discardedAt != nil { effects.leaving.insert(session.key) }
         case .putGate(let gate):
             put(gate)
+            redecideAll(of: gate.key.application, at: now)
             effects.gates.insert(gate.key)
             if gate.state == .resetting { effects.forgetting.insert(gate.key) }
         case .deleteSession(let key):
@@ -188,6 +192,9 @@ extension Engine {
         }
         if before != nil, session.disabled == nil { events.append(.sessionEnabled(session.key)) }
         tenants[session.key.application]?.put(session)
+        if records.value.unreached.contains(session.key.application), known?.mayHaveSame(as: session) != true {
+            redecideAll(of: session.key.application, at: planner.latestTime)
+        }
         // A session that comes back under the name of a discarded one finds deliveries still under way to that one.
         let isElsewhere = known.map { $0.device != session.device || $0.takesNoPart != session.takesNoPart } ?? true
         if isElsewhere, planner.lanes[session.key] != nil {
@@ -207,6 +214,8 @@ extension Engine {
 
     private mutating func remove(_ session: SessionKey, _ closed: inout Set<SessionKey>) {
         tenants[session.application]?.remove(session.session)
+        if records.value.unreached.contains(session.application) { records.value.unreached.forget(session) }
+        if records.value.moved[session] != nil { records.value.moved[session] = nil }
         timers.cancel(.lease(session))
         timers.cancel(.discard(session))
         reviewConnection(of: session)
@@ -226,6 +235,7 @@ extension Engine {
         _ closed: inout Set<SessionKey>
     ) {
         if let key = planner.closedLane(of: sequence) { closed.insert(key) }
+        let former = planner.lane(of: sequence)
         let queued = planner.remove(sequence)
         guard var notification = release(sequence) ?? queued?.notification else { return }
         notification.decision = decision
@@ -233,6 +243,7 @@ extension Engine {
         // The new session has not failed yet, and has not asked for a wait.
         notification.progress = DeliveryProgress(attempts: notification.progress.attempts)
         notification.stand(at: placement)
+        noteMove(of: notification, from: former)
         place(notification, payload: queued?.payload, &closed)
     }
 
@@ -275,6 +286,14 @@ private struct AppliedEffects {
     var deletions: Set<ApplicationID> = []
     var hasForgotten = false
     var followUps: [FollowUp] = []
+}
+
+extension SceneSession {
+    /// Whether both versions are candidates for the same notifications.
+    fileprivate func mayHaveSame(as other: SceneSession) -> Bool {
+        conditions == other.conditions && device == other.device && disabled == other.disabled
+            && endpoint == other.endpoint && configuration == other.configuration && role == other.role
+    }
 }
 
 extension UnsettledNotification {

@@ -49,6 +49,7 @@ extension Engine {
         var attempts: [AttemptStart] = []
         var followUps: [FollowUp] = []
         let tenants = tenants
+        if planner.consumers.startedAt == nil { planner.consumers.start(at: now) }
         while attempts.count < limit, followUps.count < limit {
             let step = planner.next(
                 at: now, terms: { tenants[$0.application]?.terms(of: $0.session) },
@@ -65,6 +66,7 @@ extension Engine {
             case .wakeEndpoint(let key, let time): timers.set(.endpoint(key), at: time)
             }
         }
+        followUps += followUpReach(at: now)
         return (attempts, followUps)
     }
 
@@ -85,6 +87,8 @@ extension Engine {
                 let next = goesOn ? now.advanced(byMilliseconds: RouterLimits.leaseReviewMilliseconds) : end
                 if next <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: next) }
             case .passcode(let key): if lockIsDue(key, at: now) { followUps.append(.lock(key)) }
+            case .redecision(let key): if let followUp = redecisionIsDue(key, at: now) { followUps.append(followUp) }
+            case .redecisions(let id): if let followUp = redecisionIsDue(of: id) { followUps.append(followUp) }
             case .presence(let key): if let followUp = presenceIsDue(key, at: now) { followUps.append(followUp) }
             case .discard(let key):
                 // A session that was discarded under the same name since has a timer of its own.

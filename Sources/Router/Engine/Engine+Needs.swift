@@ -72,7 +72,7 @@ extension Engine {
         case .forget: [.retained(limit: RouterLimits.forgottenPerTransaction)]
         case .replay(let id): replaying.all[id].flatMap(\.nextPage).map { [$0] } ?? []
         case .proceedDeletion(let id): deletions[id] == nil ? [] : [belongings(of: id)]
-        case .lapseLease, .lapsePresence, .forgetHeld, .lock, .forgetPasscodes: []
+        case .lapseLease, .lapsePresence, .redecide, .forgetHeld, .lock, .forgetPasscodes: []
         }
     }
 

@@ -94,6 +94,7 @@ extension Engine {
                 scenes(key.application)?.lapse(key.session, in: &plan)
             }
         case .lapsePresence(let key): lapsePresence(key, in: &plan)
+        case .redecide(let step): try redecide(step, in: &plan)
         case .finishDiscard(let key): try scenes(key.application)?.finishDiscard(key.session, in: &plan)
         case .forgetHeld(let key): gates(key.application)?.forgetHeld(at: key, in: &plan)
         case .lock(let key): gates(key.application)?.relock(key, in: &plan)
@@ -167,7 +168,7 @@ extension Engine {
         ApplicationChanges(tenant: tenants[id], lanes: planner.view)
     }
 
-    private func rerouting(in id: ApplicationID) -> Rerouting {
+    func rerouting(in id: ApplicationID) -> Rerouting {
         Rerouting(
             tenant: tenants[id], lanes: planner.view, pipeline: settings.pipeline, moveLimit: settings.moveLimit)
     }

@@ -14,9 +14,12 @@ extension Engine {
         guard let session = tenant.sessions[key.session] else { return plan.refuse(.unknownSession(key)) }
         guard tenant.endpoint(of: session)?.isStream == true else { return plan.refuse(.notAStream(key)) }
         let goesOn = isPoll && planner.consumers.isPresent(key)
+        let wasConnected = planner.consumers.isConnected(key)
         planner.consumers.attach(key, epoch: epoch)
         planner.reconsider(key)
-        plan.reply = .attached
+        rank(key)
+        if !wasConnected { noteReached(key, at: plan.time) }
+        plan.reply = .attached(moved: records.value.moved[key] ?? [])
         plan.reads += [.application(key.application), .session(key)]
         scenes(key.application)?.connect(session, in: &plan)
         if !planner.consumers.isNumbered(key) { plan.changes.append(.numberDeliveries(key)) }
@@ -26,13 +29,25 @@ extension Engine {
     /// A connection has ended: nothing more starts, and after a grace period the session is unattached.
     mutating func detach(_ key: SessionKey, epoch: Int64, in plan: inout PlanDraft) {
         guard planner.consumers.detach(key, epoch: epoch, at: plan.time) else { return }
+        if records.value.moved[key] != nil { records.value.moved[key] = nil }
         if tenants[key.application]?.sessions[key.session] == nil { return planner.consumers.forget(key) }
+        rank(key)
+        planner.reconsider(key)
         timers.set(.presence(key), at: planner.consumers.graceEnd(of: key, at: plan.time))
+    }
+
+    /// Ranks a session by its connection.
+    private mutating func rank(_ key: SessionKey) {
+        let isLost = planner.consumers.isLost(key)
+        // To change a tenant takes three allocations.
+        guard let tenant = tenants[key.application], tenant.isLost(key.session) != isLost else { return }
+        tenants[key.application]?.rank(key.session, asLost: isLost)
     }
 
     /// The follow-up of a presence timer; nil if the session is connected, or unattached already.
     mutating func presenceIsDue(_ key: SessionKey, at now: Timestamp) -> FollowUp? {
         guard let end = planner.consumers.presenceEnd(of: key, in: tenants[key.application], at: now) else {
+            rank(key)
             return nil
         }
         if end <= now { return .lapsePresence(key) }
@@ -56,6 +71,7 @@ extension Engine {
         // To change the planner costs more than to look, and most sessions have no connection.
         guard planner.consumers.isPresent(key) else { return }
         if isNew { planner.cut(key) } else { planner.review(key, in: tenants[key.application]) }
+        rank(key)
     }
 
     /// The endpoints of an application's sessions may have changed: connections to sessions that are not reached by a stream
@@ -64,6 +80,7 @@ extension Engine {
         let tenant = tenants[id]
         for key in planner.consumers.present(of: id) {
             planner.review(key, in: tenant)
+            rank(key)
             if !planner.consumers.isPresent(key) { timers.setLease(of: tenant?.sessions[key.session]) }
         }
         for session in tenant?.sessionsByConfiguredStream ?? [] { watchPresence(of: session, at: now) }
@@ -80,6 +97,7 @@ extension Engine {
         // If it could not be committed at its time, the receiver may have come and gone since.
         guard planner.consumers.isAway(key, at: plan.time) else { return }
         planner.consumers.forget(key)
+        rank(key)
         scenes(key.application)?.lapsePresence(key.session, in: &plan)
     }
 }
@@ -116,7 +134,8 @@ extension Consumers {
     /// expected to be.
     fileprivate mutating func presenceEnd(of key: SessionKey, in tenant: Tenant?, at now: Timestamp) -> Timestamp? {
         if isConnected(key) { return nil }
-        guard let tenant, let session = tenant.sessions[key.session], tenant.isPresentByStream(session) else {
+        let session = tenant?.sessions[key.session]
+        guard let tenant, let session, tenant.isPresentByStream(session) || !isAway(key, at: now) else {
             forget(key)
             return nil
         }

@@ -21,7 +21,8 @@ package struct TenantState: Sendable {
 extension Engine {
     /// Takes an application out; nil if there is none of that name. The engine knows nothing of it afterwards.
     package mutating func removeTenant(_ id: ApplicationID) -> TenantState? {
-        guard let tenant = removeFromMemory(id) else { return nil }
+        guard var tenant = removeFromMemory(id) else { return nil }
+        tenant.forgetLostConnections()
         let lanes = planner.takeLanes(of: id)
         if let lanes { for (key, _) in lanes.keyed { timers.cancel(.lane(key)) } }
         let moved = replaying.take(of: id)
@@ -70,6 +71,8 @@ extension Engine {
     /// - Parameter keepingHolders: Whether the held notifications stay known as those of the application.
     mutating func removeFromMemory(_ id: ApplicationID, keepingHolders: Bool = false) -> Tenant? {
         guard let tenant = tenants.removeValue(forKey: id) else { return nil }
+        if records.value.unreached.contains(id) { records.value.unreached.forget(id) }
+        timers.cancel(.redecisions(id))
         for session in tenant.sessions.values { timers.cancel(.lease(session.key)) }
         for session in tenant.discarded.values { timers.cancel(.discard(session.key)) }
         for lock in tenant.gates.locks { timers.cancel(.passcode(lock.key)) }

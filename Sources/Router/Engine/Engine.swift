@@ -15,7 +15,7 @@ package import RouterPlugin
 /// crash it between any two steps.
 package struct Engine: Sendable {
     package internal(set) var tenants: [ApplicationID: Tenant] = [:]
-    private(set) var records = Indirect(EngineRecords())
+    var records = Indirect(EngineRecords())
     package internal(set) var planner: LanePlanner
     var catalog = ResourceCatalog()
     package internal(set) var replaying: Replays
@@ -31,6 +31,9 @@ package struct Engine: Sendable {
         let pipeline: Pipeline
         /// How many deliveries of a session that is gone a transaction moves at most.
         let moveLimit: Int
+
+        /// Maximum number of deliveries of a redecision step.
+        var redecisionLimit: Int { min(moveLimit, RouterLimits.redecisionsPerTransaction) }
     }
 
     /// The record of the rules in use; nil if the store has none.
@@ -164,4 +167,7 @@ struct EngineRecords: Sendable {
     var deletions: [ApplicationID: ApplicationDeletion] = [:]
     var holders: [NotificationSequence: ApplicationID] = [:]
     var keptRules: KeptRules?
+    var unreached = UnreachedLanes()
+    /// The last deliveries moved away from each stream session since its last connection.
+    var moved: [SessionKey: [NotificationID]] = [:]
 }

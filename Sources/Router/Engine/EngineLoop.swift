@@ -181,6 +181,14 @@ package struct EngineLoop: Sendable {
         for (job, plan) in zip(transaction.jobs, transaction.plans) {
             settle(job.command, in: &effects)
             if let ticket = job.ticket { effects.append(.answer(ticket, plan.reply)) }
+            for followUp in plan.followUps where !isDraining {
+                // Before the lane's next attempt starts.
+                if followUp.isUrgent {
+                    pending.append(Job(command: .followUp(followUp), ticket: nil))
+                } else {
+                    follow([followUp])
+                }
+            }
         }
         follow(followUps)
         return effects
@@ -294,6 +302,7 @@ package struct EngineLoop: Sendable {
         case .attemptFinished(let attempt): return underWay[attempt.sequence]?.application
         case .followUp(.drain(let key)): return key.application
         case .followUp(.releaseGated(let key)): return key.application
+        case .followUp(.redecide(let step)): return step.application
         case .followUp(.release(let sequence)): return engine.held(sequence)?.application
         case .followUp(.replay(let id)): return engine.replaying.all[id]?.filter.application
         default: return nil

@@ -42,7 +42,10 @@ struct Outcomes {
         switch action {
         case .ignore: break
         case .settle(.deadLettered(.retriesExhausted)):
-            guard try !rerouting.moveOn(notification, after: attempt, in: &plan) else { break }
+            guard try !rerouting.moveOn(notification, after: attempt, in: &plan) else {
+                followSilence(attempt, of: notification, in: &plan)
+                break
+            }
             plan.changes.append(.settle(sequence, .deadLettered(.retriesExhausted), at: plan.time))
         case .settle(let settlement): plan.changes.append(.settle(sequence, settlement, at: plan.time))
         case .retry where scenes?.isObsolete(notification) == true:
@@ -72,6 +75,19 @@ struct Outcomes {
                 plan.changes.append(.putSession(gone))
             }
         }
+    }
+
+    /// Moves deliveries behind one that a connected receiver left unanswered.
+    private func followSilence(
+        _ attempt: FinishedAttempt, of notification: UnsettledNotification, in plan: inout PlanDraft
+    ) {
+        let key = SessionKey(application: notification.application, session: attempt.session)
+        guard attempt.result.outcome.hasTimedOut, let session = tenant?.sessions[key.session],
+            tenant?.endpoint(of: session)?.isStream == true, let last = lanes[key]?.last,
+            last != notification.sequence
+        else { return }
+        plan.followUps.append(
+            .redecide(RedecisionStep(key.application, .silent(through: last), at: key.session)))
     }
 
     /// A responsible session whose endpoint has failed repeatedly counts as silent: other sessions wait for it. One with a

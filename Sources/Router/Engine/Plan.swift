@@ -12,6 +12,8 @@ package struct Plan: Sendable {
     package var reads: [PlanKey]
     /// Keys that the plan changes although no change of it names them.
     package var touched: [PlanKey] = []
+    /// Further work after the commit, beside the consequences of the changes.
+    package var followUps: [FollowUp] = []
 
     package init(changes: [StoreChange] = [], reply: Reply = .none, reads: [PlanKey] = []) {
         self.changes = changes

@@ -38,6 +38,11 @@ struct PlanDraft {
         _modify { yield &plan.reads }
     }
 
+    var followUps: [FollowUp] {
+        _read { yield plan.followUps }
+        _modify { yield &plan.followUps }
+    }
+
     /// Takes the plan out. It is moved, for a reply may hold a whole notification.
     mutating func finish() -> Plan {
         var finished = Plan()
@@ -53,6 +58,7 @@ struct PlanDraft {
         changes += part.changes
         reads += part.reads
         plan.touched += part.touched
+        plan.followUps += part.followUps
         hasReacted = true
     }
 

@@ -101,7 +101,7 @@ struct Rerouting {
 
     /// The view that rules have of a notification that is decided again. They may look into the payload, and so may the
     /// choice of a configuration for an activity.
-    private func view(of notification: UnsettledNotification, _ facts: Facts) throws(MissingFacts) -> NotificationView {
+    func view(of notification: UnsettledNotification, _ facts: Facts) throws(MissingFacts) -> NotificationView {
         let isRead = !pipeline.chooser.rules.isEmpty || notification.kind == .userActivity
         let payload = isRead ? try facts.payload(of: notification.sequence)?.bytes ?? [] : []
         let view = NotificationView(
@@ -116,7 +116,7 @@ struct Rerouting {
             receivedAt: notification.receivedAt)
     }
 
-    private func history(
+    func history(
         for notification: UnsettledNotification, in plan: inout PlanDraft
     ) throws(MissingFacts) -> RuleHistory? {
         try pipeline.history(of: notification.application, about: notification.contentID, lanes, in: &plan)

@@ -17,6 +17,10 @@ package struct TimerQueue: Sendable {
         case lease(SessionKey)
         /// A session without a connection has been waited for long enough.
         case presence(SessionKey)
+        /// The grace period of a lane without a connection is over.
+        case redecision(SessionKey)
+        /// A search in all unreachable lanes of an application is due.
+        case redecisions(ApplicationID)
         /// A session that was discarded has been waited for long enough.
         case discard(SessionKey)
         /// Something may have been kept for long enough.

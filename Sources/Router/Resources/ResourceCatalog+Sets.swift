@@ -98,6 +98,7 @@ extension SessionPatch {
         stateRestorationActivity = draft.stateRestorationActivity
         leaseSeconds = draft.leaseSeconds.map { .set($0) } ?? .remove
         observers = .set(draft.observers)
+        whileAway = draft.whileAway.map { .set($0) } ?? .remove
     }
 }
 

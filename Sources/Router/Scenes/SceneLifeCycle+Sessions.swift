@@ -41,7 +41,8 @@ extension SceneLifeCycle {
             userInfo: JSONDocument(draft.userInfo),
             leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
             creationSequence: existing?.creationSequence ?? plan.ids.nextCreationSequence(),
-            connection: (existing ?? discarded)?.connection ?? SceneConnection(), observers: draft.observers)
+            connection: (existing ?? discarded)?.connection ?? SceneConnection(), observers: draft.observers,
+            whileAway: draft.whileAway)
         session.register(draft.activationState, at: plan.time)
         do {
             session = try configured(session, naming: draft.configuration)
@@ -167,6 +168,7 @@ extension SceneSession {
         if case .remove = patch.endpoint { endpoint = nil }
         if let lease = patch.leaseSeconds { leaseSeconds = lease.value }
         if let observers = patch.observers { self.observers = observers.value ?? [] }
+        if let whileAway = patch.whileAway { self.whileAway = whileAway.value }
         if let change = patch.userInfo {
             let merged = userInfo.value.merging(patch: change)
             userInfo = merged == .null ? .emptyObject : JSONDocument(merged)

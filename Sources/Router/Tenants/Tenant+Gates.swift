@@ -99,11 +99,30 @@ extension Tenant {
 
     /// Likewise the sessions that are connected and not in demo mode; nil stands for those of all devices.
     package func visitConnected(at device: DeviceID?, _ visit: (SceneSession) -> Bool) {
+        var lost = lostSessions(at: device)
+        var isWanted = true
         registry.visit(.can, for: RegistryQuery(device: device, contentID: nil)) { id in
             guard let session = sessions[id] else { return true }
             // Sessions behind it are not connected either.
-            return session.activationState != .unattached && visit(session)
+            guard rankedState(of: session) != .unattached else { return false }
+            // Lost connections do not count at gates before the end of their grace period.
+            let rank = Rank(RegistryEntry(session), in: .can)
+            while isWanted, let next = lost.last, Rank(RegistryEntry(next), in: .can) < rank {
+                lost.removeLast()
+                isWanted = visit(next)
+            }
+            isWanted = isWanted && visit(session)
+            return isWanted
         }
+        while isWanted, let next = lost.popLast() { isWanted = visit(next) }
+    }
+
+    /// Connected sessions in the grace period after a connection, the best one last.
+    private func lostSessions(at device: DeviceID?) -> [SceneSession] {
+        if lost.isEmpty { return [] }
+        return lost.compactMap { participant($0) }.filter { session in
+            session.activationState != .unattached && (device == nil || session.device == device)
+        }.sorted { Rank(RegistryEntry($1), in: .can) < Rank(RegistryEntry($0), in: .can) }
     }
 }
 

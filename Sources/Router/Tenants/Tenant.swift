@@ -58,14 +58,52 @@ package struct Tenant: Sendable {
             registry.remove(session.key.session)
         } else if let previous, previous.disabled == nil, previous.differsInStateOnly(from: session) {
             registry.setState(
-                session.key.session, session.activationState, lastActivatedAt: session.lastActivatedAt)
+                session.key.session, rankedState(of: session), lastActivatedAt: session.lastActivatedAt)
         } else {
-            registry.insert(RegistryEntry(session))
+            var entry = RegistryEntry(session)
+            entry.state = rankedState(of: session)
+            registry.insert(entry)
         }
+    }
+
+    // MARK: Lost connections
+
+    /// The state used for ranking: `unattached` after the end of a connection.
+    package func rankedState(of session: SceneSession) -> ActivationState {
+        isLost(session.key.session) ? .unattached : session.activationState
+    }
+
+    /// Sessions in the grace period after a connection.
+    var lost: Set<SessionID> { records.value.lost }
+
+    /// Whether the session is in the grace period after a connection.
+    func isLost(_ session: SessionID) -> Bool {
+        !records.value.lost.isEmpty && records.value.lost.contains(session)
+    }
+
+    /// Ranks a session by its connection.
+    package mutating func rank(_ id: SessionID, asLost isLost: Bool) {
+        guard self.isLost(id) != isLost, let session = sessions[id] else { return }
+        if isLost { records.value.lost.insert(id) } else { records.value.lost.remove(id) }
+        registry.setState(id, rankedState(of: session), lastActivatedAt: session.lastActivatedAt)
+    }
+
+    /// Ranks all sessions by the states of their scenes: connections belong to a node.
+    mutating func forgetLostConnections() {
+        for id in records.value.lost { rank(id, asLost: false) }
+    }
+
+    /// The session in the form that rules receive.
+    package func candidate(_ session: SceneSession, in tier: Tier) -> Candidate {
+        guard isLost(session.key.session) else { return session.candidate(in: tier) }
+        var ranked = session
+        ranked.activationState = .unattached
+        return ranked.candidate(in: tier)
     }
 
     package mutating func remove(_ session: SessionID) {
         forgetDiscarded(session)
+        if isLost(session) { records.value.lost.remove(session) }
         guard let previous = sessions.remove(session) else { return }
         records.value.order.remove(session)
         registeredBytes -= previous.registeredBytes
@@ -134,7 +172,7 @@ package struct Tenant: Sendable {
     package func currentSession(on device: DeviceID?) -> SceneSession? {
         let query = RegistryQuery(device: device, contentID: nil, prefersRequiresCan: false)
         guard let best = registry.best(for: query), let session = sessions[best.session] else { return nil }
-        return session.activationState > .unattached ? session : nil
+        return rankedState(of: session) > .unattached ? session : nil
     }
 
     /// The session, if it takes part in routing.
@@ -208,6 +246,8 @@ private struct TenantRecords: Sendable {
     var gone: [DeviceID?: Set<SessionID>] = [:]
     var demos: [DeviceID?: Set<SessionID>] = [:]
     var observers: Set<SessionID> = []
+    /// Sessions in the grace period after the end of their connection.
+    var lost: Set<SessionID> = []
     /// The ids of all sessions but discarded ones.
     var order = OrderedIDs()
     var gates = GateTable()

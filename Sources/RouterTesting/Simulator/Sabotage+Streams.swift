@@ -7,7 +7,8 @@ extension EngineDriver {
         switch (sabotage, command) {
         case (.forgetsNumbers, _):
             plan.changes.removeAll { if case .numberDeliveries = $0 { true } else { false } }
-        case (.forgetsPresence, .followUp(.lapsePresence)): plan.changes = []
+        case (.forgetsPresence, .followUp(.lapsePresence)), (.waitsForTheAbsent, .followUp(.redecide)):
+            plan.changes = []
         default: break
         }
     }

@@ -87,6 +87,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case losesRefusedWords
     /// Sessions whose receiver does not come back stay connected.
     case forgetsPresence
+    /// Deliveries stay with sessions that cannot be reached.
+    case waitsForTheAbsent
     /// Deliveries get no numbers.
     case forgetsNumbers
     /// Messages are numbered in memory.

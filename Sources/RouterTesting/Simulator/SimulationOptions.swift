@@ -56,6 +56,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var stream: Int
     /// How many attempts over streams run at once.
     package var streamSlots: Int
+    /// Chance per step of the process that a connection ends, in per mille.
+    package var drop: Int
 
     package init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -101,6 +103,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         streamed = draw(0, 0, 400, 800)
         stream = draw(100, 400, 800)
         streamSlots = draw(1, 2, 16, 64)
+        drop = draw(0, 5, 20, 60)
     }
 
     /// The steps of decisions before other commands have their turn.
@@ -126,7 +129,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         steps a turn \(stepsPerTurn.map { "\($0)" } ?? "many") (pauses \(pause)‰), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         passcodes \(locked)‰/\(passcode)‰, \
-        broadcasts \(broadcast)‰, streams \(streamed)‰/\(stream)‰ (\(streamSlots) slots), commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
+        broadcasts \(broadcast)‰, streams \(streamed)‰/\(stream)‰/\(drop)‰ (\(streamSlots) slots), commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")

@@ -27,6 +27,8 @@ package struct StreamStatistics: Hashable, Sendable {
     package var refusals = 0
     /// Sessions that were unattached because no receiver came back.
     package var lapses = 0
+    /// Deliveries that left sessions that could not be reached.
+    package var redecided = 0
 
     package init() {}
 
@@ -48,6 +50,7 @@ package struct StreamStatistics: Hashable, Sendable {
         sum.unkept += right.unkept
         sum.refusals += right.refusals
         sum.lapses += right.lapses
+        sum.redecided += right.redecided
         return sum
     }
 }

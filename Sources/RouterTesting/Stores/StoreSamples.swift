@@ -111,7 +111,7 @@ enum StoreSamples {
             disabled: Disabled(.gone, since: Timestamp(milliseconds: 1_700_000_000_002)),
             connection: SceneConnection(epoch: .max, lastEvent: 7, isTold: true),
             discardedAt: Timestamp(milliseconds: 1_700_000_000_001),
-            observers: [PluginID(unchecked: "b.b"), PluginID(unchecked: "a")])
+            observers: [PluginID(unchecked: "b.b"), PluginID(unchecked: "a")], whileAway: .next)
     }
 
     /// A gate with every field set, each text a hostile one.

@@ -43,7 +43,7 @@ package enum ResourceSpec {
         case .session:
             [
                 "id", "application", "activationState", "applicationScreen", "leaseExpiresAt", "lastActivatedAt",
-                "disabled", "epoch", "stateRestorationActivity",
+                "disabled", "epoch", "stateRestorationActivity", "reachable", "unreachableBecause",
             ]
         case .source: ["id", "url", "secrets", "secret"]
         }

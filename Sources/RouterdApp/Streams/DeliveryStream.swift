@@ -66,6 +66,10 @@ struct DeliveryStream: AsyncSequence, Sendable {
                 buffer.writeBytes(Self.line(JSONWriter.object { message.write(epoch: consumer.epoch, to: &$0) }))
                 buffer.writeString("\n\n")
             }
+        case .moved(let ids):
+            buffer.writeString("event: moved\ndata: ")
+            buffer.writeBytes(JSONWriter.object { $0.array("ids") { list in for id in ids { list.element(id) } } })
+            buffer.writeString("\n\n")
         case .nudged: buffer.writeString(":\n\n")
         case .closed(let reason):
             buffer.writeString("event: \(reason.rawValue)\ndata: {\"epoch\":\(consumer.epoch)}\n\n")

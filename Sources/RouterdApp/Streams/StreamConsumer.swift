@@ -28,6 +28,8 @@ struct StreamMessage: Sendable {
 final class StreamConsumer: Sendable {
     enum Step: Sendable {
         case messages([StreamMessage])
+        /// Deliveries moved to other sessions during the absence of the receiver.
+        case moved([String])
         /// Answers to messages of the client, ready to be written, and the cost of those messages.
         case replies(ByteBuffer, cost: Int)
         /// The client has ended the connection, and its last reply is written. The last step.
@@ -49,6 +51,7 @@ final class StreamConsumer: Sendable {
     private struct State {
         var epoch: Int64 = 0
         var messages: [StreamMessage] = []
+        var moved: [String] = []
         var replies = ByteBuffer()
         /// The cost of the messages that the replies answer.
         var cost = 0
@@ -111,6 +114,8 @@ final class StreamConsumer: Sendable {
         }
     }
 
+    func tell(ofMoved ids: [String]) { change { $0.moved = ids } }
+
     func nudge() { change { $0.isNudged = true } }
 
     /// Ends the connection, and returns the messages that were not written.
@@ -155,7 +160,8 @@ final class StreamConsumer: Sendable {
     }
 
     private static func hasStep(_ state: State) -> Bool {
-        !state.messages.isEmpty || state.replies.readableBytes > 0 || state.isHungUp || state.isNudged
+        !state.messages.isEmpty || !state.moved.isEmpty || state.replies.readableBytes > 0 || state.isHungUp
+            || state.isNudged
             || state.closing != nil || state.isEnded
     }
 
@@ -170,6 +176,10 @@ final class StreamConsumer: Sendable {
             if let closing = state.closing {
                 state.isEnded = true
                 return .closed(closing)
+            }
+            if !state.moved.isEmpty {
+                defer { state.moved = [] }
+                return .moved(state.moved)
             }
             if !state.messages.isEmpty {
                 let messages = state.messages

@@ -34,6 +34,8 @@ struct Attach: AsyncParsableCommand {
     var shows: [String] = []
     @Option(help: "The activation state of the session.")
     var state = "foregroundActive"
+    @Option(help: "The place of waiting deliveries while this program is away: next, another session, or wait.")
+    var whileAway: String?
     @Option(help: "A delivery that the command refuses comes again after this many seconds, or later by its schedule.")
     var retryAfter: Int?
     @Option(parsing: .unconditional, help: "End after this number of deliveries.")
@@ -46,6 +48,9 @@ struct Attach: AsyncParsableCommand {
         }
         guard shows.isEmpty || preferring.isEmpty else {
             throw ValidationError("--shows and --preferring are two ways to say what the session prefers.")
+        }
+        if let whileAway, WhileAway(rawValue: whileAway) == nil {
+            throw ValidationError("--while-away must be next or wait.")
         }
         do { _ = try SessionID(session) } catch { throw ValidationError("--session: \(error)") }
         do { _ = try ApplicationID(target.application) } catch { throw ValidationError("--application: \(error)") }
@@ -99,6 +104,7 @@ struct Attach: AsyncParsableCommand {
                 "format": .string(format), "arguments": .array(shows.map { .string($0) }),
             ]
         }
+        if let whileAway { fields["whileAway"] = .string(whileAway) }
         if !conditions.isEmpty { fields["activationConditions"] = .object(conditions) }
         return fields
     }

@@ -135,7 +135,7 @@ extension CheckedTable {
         creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
         prefers_to_activate, preference_level, endpoint_url, state_restoration_activity, user_info, lease_seconds,
         lease_expires_at, last_activated_at, disabled, endpoint_keys, epoch, last_event, is_told, discarded_at, observers,
-        disabled_at, endpoint_format
+        disabled_at, endpoint_format, while_away
         """)
 
     static let gate = CheckedTable(

@@ -8,7 +8,7 @@ extension Recovery {
         SELECT \(CheckedTable.session.isSound), creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
                prefers_to_activate, preference_level, endpoint_url, endpoint_keys, endpoint_format,
                state_restoration_activity, user_info, lease_seconds, lease_expires_at, last_activated_at, disabled, disabled_at, epoch, last_event,
-               is_told, discarded_at, observers
+               is_told, discarded_at, observers, while_away
         FROM session ORDER BY creation_sequence
         """
 
@@ -65,7 +65,8 @@ private struct SessionReader {
             leaseSeconds: row.optionalInt(), leaseExpiresAt: row.optionalTime(), lastActivatedAt: row.optionalTime(),
             creationSequence: creationSequence, disabled: try disabled(row.optionalText(), since: row.optionalTime()),
             connection: SceneConnection(epoch: row.int64(), lastEvent: row.int64(), isTold: row.bool()),
-            discardedAt: row.optionalTime(), observers: try row.cached(in: observers))
+            discardedAt: row.optionalTime(), observers: try row.cached(in: observers),
+            whileAway: try whileAway(row.optionalText()))
     }
 
     private static func predicate(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> Predicate {
@@ -90,6 +91,14 @@ private struct SessionReader {
 
     private static func format(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> DeliveryFormatChoice {
         try FormatText.decode(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private func whileAway(_ text: String?) throws(StoreError) -> WhileAway? {
+        guard let text else { return nil }
+        guard let place = WhileAway(rawValue: text) else {
+            throw StoreError(.corrupt, "a session has an unknown place for deliveries while it is away")
+        }
+        return place
     }
 
     private func disabled(_ text: String?, since time: Timestamp?) throws(StoreError) -> Disabled? {

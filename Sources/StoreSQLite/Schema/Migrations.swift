@@ -43,6 +43,7 @@ enum Migrations {
         ("broadcasts", [broadcasts]),
         ("delivery-numbers", [deliveryNumbers]),
         ("unlock-proofs", [unlockProofs]),
+        ("while-away", [whileAway]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -538,6 +539,11 @@ enum Migrations {
     private static let unlockProofs = """
         -- The issuer and the subject of the proof that has unlocked the gate, a JSON array; NULL if none has.
         ALTER TABLE gate ADD COLUMN proof TEXT;
+        """
+
+    private static let whileAway = """
+        -- The place of deliveries while their receiver is away, `next` or `wait`; NULL for the default of the endpoint.
+        ALTER TABLE session ADD COLUMN while_away TEXT;
         """
 
     private static let databaseID = """

@@ -35,13 +35,13 @@ extension ChangeWriter {
         "role", "configuration", "device", "activation_state", "can_activate", "prefers_to_activate",
         "preference_level", "endpoint_url", "endpoint_keys", "state_restoration_activity", "user_info", "lease_seconds",
         "lease_expires_at", "last_activated_at", "disabled", "disabled_at", "epoch", "last_event", "is_told",
-        "discarded_at", "observers", "endpoint_format",
+        "discarded_at", "observers", "endpoint_format", "while_away",
     ]
     private static let insertSession = CheckedTable.session.insert(
         (sessionColumns + ["creation_sequence", "application", "id"]).joined(separator: ", "))
     private static let updateSession = CheckedTable.session.update(
         sessionColumns.enumerated().map { (column: $1, value: "?\($0 + 1)") },
-        where: "creation_sequence = ?23 AND application = ?24 AND id = ?25")
+        where: "creation_sequence = ?24 AND application = ?25 AND id = ?26")
 
     func put(_ application: Application) throws {
         let delegate = try keys.encode(application.delegate, of: .delegate(application.id))
@@ -165,6 +165,7 @@ extension ChangeWriter {
             $0.bind(session.discardedAt?.milliseconds)
             $0.bind(TextList.encode(session.observers.map(\.text)))
             $0.bind(FormatText.encode(session.endpoint?.format))
+            $0.bind(session.whileAway?.rawValue)
             $0.bind(session.creationSequence)
             $0.bind(session.key.application.text)
             $0.bind(session.key.session.text)

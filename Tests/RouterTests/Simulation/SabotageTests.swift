@@ -57,6 +57,7 @@ struct SabotageTests {
         (.acknowledgesInMemory, ["acks: "]),
         (.losesRefusedWords, ["stream: the attempt of"]),
         (.forgetsPresence, ["presence: "]),
+        (.waitsForTheAbsent, ["away: "]),
         (.forgetsNumbers, ["stream: "]),
         (.countsNumbersInMemory, ["numbers: "]),
     ]
@@ -67,7 +68,7 @@ struct SabotageTests {
     /// The sabotages of receivers that connect out.
     private static let ofStreams: Set<Sabotage> = [
         .missesTheEnd, .endsTheSuccessor, .keepsSuperseded, .believesStrangers, .acknowledgesInMemory,
-        .losesRefusedWords, .forgetsPresence, .forgetsNumbers, .countsNumbersInMemory,
+        .losesRefusedWords, .forgetsPresence, .waitsForTheAbsent, .forgetsNumbers, .countsNumbersInMemory,
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {

@@ -88,7 +88,7 @@ struct SimulationTests {
         }
         let streams = total.streams
         #expect(streams.connections > 300 && streams.takeovers > 50 && streams.ends > 100, "\(streams)")
-        #expect(streams.cuts > 3 && streams.lapses > 20, "\(streams)")
+        #expect(streams.cuts > 3 && streams.lapses > 20 && streams.redecided > 20, "\(streams)")
         #expect(streams.messages > 300 && streams.unwritten > 20, "\(streams)")
         #expect(streams.taken > 100 && streams.late > 10 && streams.afterCrash > 2, "\(streams)")
         #expect(streams.repeated > 10 && streams.unknown > 10 && streams.unkept > 3, "\(streams)")

@@ -51,7 +51,7 @@ struct Workbench {
     mutating func step(_ command: Command) throws -> (reply: Reply, followUps: [FollowUp]) {
         let plan = try engine.plan(command, at: now, reading: store)
         try store.commit(plan.changes)
-        return (plan.reply, engine.apply(plan.changes, at: now))
+        return (plan.reply, plan.followUps + engine.apply(plan.changes, at: now))
     }
 
     /// Runs a command and all its follow-ups.

@@ -154,6 +154,45 @@ struct DeliveryStreamTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func whatWaitsForAnAbsentReceiverGoesToAnotherOne(isSocket: Bool) async throws {
+        var options = TestDaemon.Options(isLive: true)
+        options.caps.presenceSeconds = 0
+        try await withDaemon(options) { daemon in
+            try await daemon.putGallery(#"{"delivery":{"timeoutSeconds":300,"lifeCycleEvents":false}}"#)
+            let prefers = #""activationConditions":{"preferring":["doc/1"]}"#
+            for (name, fields) in [("A", prefers), ("B", #""whileAway":"wait""#)] {
+                let body = #"{"endpoint":{"stream":true},\#(fields)}"#
+                #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/\(name)", body).status == 201)
+            }
+            let away = try await daemon.session("A")
+            #expect(away["reachable"] == false && away["unreachableBecause"] == "not-connected")
+            #expect(away["whileAway"] == .null)
+            let kept = try await daemon.session("B")
+            #expect(kept["whileAway"] == "wait")
+            let id = try await daemon.post(#"{"notification-content-id":"doc/1"}"#).id
+            let port = try #require(daemon.client.port)
+            let other = "\(TestDaemon.gallery)/sessions/B/deliveries"
+            let event = try await StreamConnection.open(port, other) { try $0.events(1) }
+            #expect(event[0].id == "dlv_" + id.dropFirst(4))
+            let decision = try await daemon.notification(id)["decision"]
+            #expect(decision["session"] == "B" && decision["rerouteOf"] == "A")
+            let explained = try await daemon.call(
+                .post, "\(TestDaemon.gallery)/explain", #"{"notification-content-id":"doc/1"}"#)
+            #expect(explained["candidates"].asArray?.first?["reachable"] == false)
+            let moved: JSONValue = ["ids": [.string(event[0].id)]]
+            if isSocket {
+                let message = try await WebSocketConnection.open(port, Self.path) { try $0.message().json }
+                #expect(message == ["type": "moved", "ids": [.string(event[0].id)]])
+            } else {
+                let told = try await StreamConnection.open(port, Self.path) { try $0.events(1) }
+                #expect(told[0].type == "moved" && told[0].data == moved)
+            }
+            let refused = try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/A", #"{"whileAway":"never"}"#)
+            #expect(refused.status == 422 && refused["code"] == "invalid-field")
+        }
+    }
+
     @Test func aDiscardedSessionEndsItsStream() async throws {
         try await withStream { daemon, port in
             let events = try await StreamConnection.follow(port, Self.path) { stream in

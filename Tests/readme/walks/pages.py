@@ -101,7 +101,10 @@ class Configuration(Page):
 class Streams(Page):
     def __init__(self, folder: Path, variables: dict[str, str]) -> None:
         super().__init__(folder, variables, "docs/STREAMS.md")
-        self.checks = {"deliveries": self.arrives, "range": lambda block: self.shows(block, '"last":'), "token": self.is_given}
+        self.checks = {
+            "deliveries": self.arrives, "range": lambda block: self.shows(block, '"last":'),
+            "wait": lambda block: self.shows(block, '"whileAway":"wait"'), "token": self.is_given,
+        }
 
     def arrives(self, block: str) -> None:
         self.serve_gallery()

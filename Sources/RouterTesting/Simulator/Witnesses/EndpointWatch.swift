@@ -29,6 +29,8 @@ struct EndpointWatch {
         flights.values.count { $0.endpoint.application == application && $0.endpoint.origin == origin }
     }
 
+    func isClosed(_ endpoint: EndpointKey) -> Bool { known[endpoint]?.phase ?? .closed == .closed }
+
     func underWay(at endpoint: EndpointKey) -> Int { known[endpoint]?.underWay ?? 0 }
 
     /// The number of attempts under way that were known to be slow.

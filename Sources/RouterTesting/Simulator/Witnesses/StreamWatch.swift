@@ -17,24 +17,41 @@ struct StreamWatch {
     var attached: Set<SessionKey> = []
     var numbers: [SessionKey: Numbers] = [:]
     private var leftAt: [SessionKey: Timestamp] = [:]
+    /// Sessions with an ended connection in this life of the process.
+    private var ended: Set<SessionKey> = []
+    /// The ends of answered connections, of sessions that are still reached by a stream.
+    var lostAt: [SessionKey: Timestamp] = [:]
+    /// The start of each wait for an absent receiver beside a reachable candidate.
+    var waitingInVain: [NotificationSequence: Timestamp] = [:]
     private var startedAt = Timestamp(milliseconds: .min)
 
     /// The last connection of a session has ended. A connection that the router has not answered ends no absence: the router
     /// may hear of both later, and of the end of the grace period first.
-    mutating func left(_ key: SessionKey, at now: Timestamp) {
+    mutating func left(_ key: SessionKey, at now: Timestamp, isCut: Bool = false) {
         connected.remove(key)
-        if attached.remove(key) != nil { leftAt[key] = now }
+        ended.insert(key)
+        guard attached.remove(key) != nil else { return }
+        leftAt[key] = now
+        lostAt[key] = isCut ? nil : now
     }
+
+    /// A connection of a session has ended.
+    mutating func ended(_ key: SessionKey) { ended.insert(key) }
+
+    /// Whether the session may rank as unattached for its lost connection.
+    func mayBeLost(_ key: SessionKey) -> Bool { ended.contains(key) && !attached.contains(key) }
 
     /// All connections have ended.
     mutating func stopped(at now: Timestamp) {
         for key in connected { leftAt[key] = now }
+        ended.formUnion(connected)
         (connected, attached) = ([], [])
     }
 
     /// The process has started again.
     mutating func restarted(at now: Timestamp) {
         (connected, attached, leftAt, startedAt) = ([], [], [:], now)
+        (ended, lostAt, waitingInVain) = ([], [:], [:])
     }
 
     /// Whether the receiver of a session has been away for the grace period.

@@ -41,6 +41,9 @@ extension Witness {
             }
         }
         for change in changes { noteEnd(of: change, at: now) }
+        for key in streams.lostAt.keys where !isStream(key) || ledger.registrations.sessions[key] == nil {
+            streams.lostAt[key] = nil
+        }
         for case .putRules(let used) in changes { replaced(by: used) }
         checkDisabling(changes, before)
         checkScenes(changes, before, at: now)
@@ -170,7 +173,7 @@ extension Witness {
 
     /// Whether remote rules were asked about the notification, or about the one that it repeats. They are not asked about
     /// the content of an activation, which is for the scene that was asked for.
-    private func wasAsked(about accepted: NewNotification) -> Bool {
+    func wasAsked(about accepted: NewNotification) -> Bool {
         var first = accepted
         while let entry = first.replayOf.flatMap({ ledger.sequences[$0] }).flatMap({ ledger.entries[$0] }) {
             first = entry.accepted
@@ -260,7 +263,7 @@ extension Witness {
         let only = receiver(ofBroadcastWith: entry)
         require(entry.accepted.event == nil, "an event was rerouted to another session: \(sequence)")
         require(entry.underWay == nil, "attempts: moved while an attempt is under way: \(sequence)")
-        var isExhausted = false
+        var (isExhausted, isRedecided) = (false, false)
         if let gate = entry.heldBy {
             require(
                 before.isOpen(gate) || misaddressed.contains(sequence), "hold: released by a closed gate: \(sequence)")
@@ -278,20 +281,25 @@ extension Witness {
             isExhausted = exhausted[sequence] != nil
             let isLeft = !isThere || isElsewhere(entry, before)
             require(isLeft || exhausted[sequence] != true, "may have arrived, and goes elsewhere: \(sequence)")
-            require(isLeft || isExhausted, "moved from a session that is there: \(sequence)")
+            isRedecided = !isLeft && !isExhausted
+            require(
+                !isRedecided || mayBeRedecided(entry, before, at: now),
+                "moved from a session that is there: \(sequence)")
             require(decision.rerouteOf == lane?.session, "\(sequence) does not say where it comes from")
         }
         let settlement = changes.lazy.compactMap { change -> Placement? in
             if case .settle(sequence, let settlement, _) = change { .settled(settlement) } else { nil }
         }.first
+        let answers = SimulatedRemote.answers(
+            to: entry.accepted.payload.bytes, after: entry.decision,
+            isHeld: entry.heldUntil != nil || entry.heldBy != nil, wasAsked: wasAsked(about: entry.accepted))
         if let only {
             checkPart(decision, settlement ?? placement, of: entry, for: only, before, at: now)
+        } else if isRedecided {
+            checkRedecided(decision, settlement ?? placement, of: entry, before, at: now, with: answers)
         } else {
             check(
-                decision, settlement ?? placement, of: entry, before, at: now,
-                with: SimulatedRemote.answers(
-                    to: entry.accepted.payload.bytes, after: entry.decision,
-                    isHeld: entry.heldUntil != nil || entry.heldBy != nil, wasAsked: wasAsked(about: entry.accepted)),
+                decision, settlement ?? placement, of: entry, before, at: now, with: answers,
                 avoiding: isExhausted ? entry.tried : [])
         }
         ledger.entries[sequence]?.decision = decision
@@ -393,28 +401,41 @@ extension Witness {
         require(
             decision.rulesVersion == version,
             "\(accepted.sequence): decided under rules \(decision.rulesVersion), not \(version)")
-        let oracle = Oracle(
-            application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now,
-            tried: tried)
-        let expected = oracle.expectation(for: NotificationView(entry.view, answers: answers))
-        let outcome: Oracle.Expectation.Outcome? =
-            switch (placement, decision.session) {
-            case (.held(let until), nil): .held(until: until)
-            case (.gated, nil): expected.isWithoutSession ? expected.outcome : nil
-            case (.gated, let session?): .session(session)
-            case (.settled(.deadLettered(.droppedByRule)), nil): .dropped
-            case (.settled(.deadLettered(.noEligibleSession)), nil): .undeliverable
-            case (.lane, let session?): made(session, accepted.application, before) ?? .session(session)
-            default: nil
-            }
+        let view = NotificationView(entry.view, answers: answers)
+        var (isExpected, expected): (Bool, Oracle.Expectation?) = (false, nil)
+        for sessions in rankings(of: accepted.application, before) where !isExpected {
+            let other = Oracle(application: application, sessions: sessions, rules: rules, now: now, tried: tried)
+                .expectation(for: view)
+            expected = expected ?? other
+            isExpected =
+                outcome(of: decision, placement, of: accepted, other, before) == other.outcome
+                && decision.tier == other.tier && decision.vetoes.map(\.session) == vetoes(other, answers)
+        }
         checkHold(decision, placement, of: entry, before)
         let isBlind = deciding.contains(application.id)
         require(!isBlind, "decision: \(accepted.sequence): a session made just before was not seen")
-        if case .newSession = outcome, case .lane = placement { deciding.insert(application.id) }
+        if case .lane = placement, let session = decision.session, made(session, accepted.application, before) != nil {
+            deciding.insert(application.id)
+        }
         require(
-            outcome == expected.outcome && decision.tier == expected.tier
-                && decision.vetoes.map(\.session) == vetoes(expected, answers),
-            "decision: \(accepted.sequence): decided \(decision), \(placement); brute force says \(expected)")
+            isExpected,
+            "decision: \(accepted.sequence): decided \(decision), \(placement); brute force says \(expected as Any)")
+    }
+
+    /// The outcome that a decision shows by the place of its notification.
+    private func outcome(
+        of decision: Decision, _ placement: Placement, of accepted: NewNotification, _ expected: Oracle.Expectation,
+        _ before: Registrations
+    ) -> Oracle.Expectation.Outcome? {
+        switch (placement, decision.session) {
+        case (.held(let until), nil): .held(until: until)
+        case (.gated, nil): expected.isWithoutSession ? expected.outcome : nil
+        case (.gated, let session?): .session(session)
+        case (.settled(.deadLettered(.droppedByRule)), nil): .dropped
+        case (.settled(.deadLettered(.noEligibleSession)), nil): .undeliverable
+        case (.lane, let session?): made(session, accepted.application, before) ?? .session(session)
+        default: nil
+        }
     }
 
     /// The sessions in the vetoes of a decision.

@@ -23,6 +23,8 @@ package struct EngineDriver {
         package var cuts: [ConnectionCut] = []
         /// Sessions that were not connected to in time.
         package var lapses = 0
+        /// Deliveries that have left sessions that could not be reached.
+        package var redecided = 0
         /// Shared transactions that were refused as a conflict.
         package var refusals = 0
         /// Failures of the store that postponed the engine's own work.
@@ -114,6 +116,7 @@ package struct EngineDriver {
         case .read(let lookups): read(lookups)
         case .commit(let transaction):
             turn.lapses += transaction.lapses
+            turn.redecided += transaction.redecided
             let refused = refusesShared
             let effects = commit(transaction, at: now)
             if refused != refusesShared { turn.refusals += 1 }
@@ -156,6 +159,14 @@ package struct EngineDriver {
 }
 
 extension EngineLoop.Transaction {
+    /// Deliveries that leave sessions that cannot be reached.
+    fileprivate var redecided: Int {
+        zip(jobs, plans).reduce(0) { sum, pair in
+            guard case .followUp(.redecide) = pair.0.command else { return sum }
+            return sum + pair.1.changes.count { if case .reassign = $0 { true } else { false } }
+        }
+    }
+
     /// The sessions that the transaction makes unattached, because no receiver has connected to them in time.
     fileprivate var lapses: Int {
         zip(jobs, plans).count { job, plan in

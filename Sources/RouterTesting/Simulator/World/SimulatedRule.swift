@@ -21,6 +21,7 @@ package struct SimulatedRule: RoutingRule {
     package init(_ kind: Kind) { self.kind = kind }
 
     package var id: PluginID { PluginID(unchecked: "simulated.\(kind.rawValue)") }
+    var redirects: Bool { kind == .help }
     package var looksAhead: Bool { kind == .favourite }
 
     package func verdict(

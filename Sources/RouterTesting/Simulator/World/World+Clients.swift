@@ -234,6 +234,7 @@ extension World {
             preferenceLevel: Int.random(in: 0...1, using: &generator))
         draft.endpoint = happens(800) ? drawEndpoint(key) : nil
         draft.leaseSeconds = happens(300) ? pick([1, 60, 3600]) : nil
+        draft.whileAway = drawPlace()
         return draft
     }
 
@@ -245,6 +246,7 @@ extension World {
         if happens(150) { patch.endpoint = happens(300) ? .remove : .set(drawEndpointPatch(key)) }
         if happens(100) { patch.device = drawDevice().map { .set($0) } ?? .remove }
         if happens(100) { patch.leaseSeconds = happens(500) ? .remove : .set(30) }
+        if happens(100) { patch.whileAway = drawPlace().map { .set($0) } ?? .remove }
         if happens(100) { patch.configuration = pick(["Default", "Kiosk", "Unknown"]) }
         return patch
     }

@@ -54,6 +54,19 @@ extension World {
         for key in streams where awaited.contains(key) && hub.connections[key] == nil { connect(key, isPoll: false) }
     }
 
+    /// Sometimes ends a connection between two steps of the process.
+    mutating func maybeLoseConnection() {
+        guard options.streamed > 0, faults, !hub.isStopping, chance(options.drop),
+            let key = hub.connections.keys.sorted().randomElement(using: &crowd)
+        else { return }
+        disconnect(key)
+    }
+
+    /// The place of deliveries while a receiver is away, as its session has it.
+    mutating func drawPlace() -> WhileAway? {
+        options.streamed > 0 ? [nil, nil, nil, .next, .wait].randomElement(using: &crowd) ?? nil : nil
+    }
+
     private mutating func connect(_ key: SessionKey, isPoll: Bool) {
         let lives: [Int64?] = isPoll ? [0, 1000, 30_000] : [500, 5000, 20_000, 600_000, 3_600_000, nil]
         let life = faults || isPoll ? lives.randomElement(using: &crowd) ?? nil : nil
@@ -97,7 +110,7 @@ extension World {
 
     /// Tells the engine of the end of a connection.
     private mutating func tellEnd(of key: SessionKey, _ epoch: Int64) {
-        if hub.connections[key] == nil { witness.streams.left(key, at: now) }
+        if hub.connections[key] == nil { witness.streams.left(key, at: now) } else { witness.streams.ended(key) }
         leaving.insert(key)
         driver.submit(.detachConsumer(key, epoch: epoch))
     }
@@ -108,7 +121,7 @@ extension World {
             guard let losses = hub.cut(cut) else { continue }
             log.add("\(stamp) \(cut.epoch) of \(cut.session) is cut")
             statistics.streams.cuts += 1
-            witness.streams.left(cut.session, at: now)
+            witness.streams.left(cut.session, at: now, isCut: true)
             end(losses)
         }
     }
@@ -349,7 +362,7 @@ extension World {
     /// The engine has answered a connection.
     mutating func answered(connecting key: SessionKey, _ epoch: Int64, _ reply: Reply) {
         switch reply {
-        case .attached:
+        case .attached(moved: _):
             if hub.connections[key]?.epoch == epoch { witness.streams.attached.insert(key) }
         case .refused(.unknownSession), .refused(.notAStream), .refused(.unknownApplication),
             .refused(.applicationDeleting), .refused(.storeUnavailable), .refused(.overloaded):
@@ -373,6 +386,7 @@ extension World {
         if atRest {
             let held = Set(hub.pending.values.flatMap { $0.map(\.sequence) })
             witness.checkStreams(driver.engine, underWay: held, at: now)
+            witness.checkRanks(driver.engine, at: now)
         }
     }
 }

@@ -90,6 +90,7 @@ package struct World {
     /// Runs the driver until it has no more work now, or dies.
     mutating func drive() {
         while !driver.isIdle(at: now) {
+            if !isStopping { maybeLoseConnection() }
             disk.setFates(drawFates())
             disk.model.failReads(with: drawReadFault())
             let batchLimit = pick([1, 2, 5, 512]) ?? 1
@@ -127,6 +128,7 @@ package struct World {
             statistics.refusals += turn.refusals
             statistics.postponements += turn.postponements
             statistics.losses += turn.losses
+            statistics.streams.redecided += turn.redecided
             witness.told(turn.events, at: now)
             if isStopping, !turn.attempts.isEmpty { witness.fail("stop: an attempt is started") }
             for attempt in turn.attempts { send(attempt) }
@@ -136,8 +138,14 @@ package struct World {
                 statistics.postponedDecisions += 1
                 if mishap(options.crash) { return crash("between the turns of a decision") }
                 // The decision goes on at another time, perhaps among other sessions.
-                if mishap(options.pause) { return }
+                if mishap(options.pause) { return witness.streams.waitingInVain = [:] }
             }
+        }
+        // A store that refuses work, and a stop, may hold up anything.
+        if isStopping || driver.isPostponing {
+            witness.streams.waitingInVain = [:]
+        } else {
+            witness.checkWaiting(at: now)
         }
     }
 
@@ -297,6 +305,7 @@ package struct World {
     mutating func advance(byMilliseconds delta: Int64, late: Bool) {
         let end = now.advanced(byMilliseconds: delta)
         let begun = life
+        if late { witness.streams.waitingInVain = [:] }
         var steps = 0
         while violations.isEmpty, life == begun {
             steps += 1

@@ -198,6 +198,14 @@ export function table(heads, rows, empty) {
 export const row = (...cells) => h("tr", {}, cells.map((cell) =>
   cell instanceof HTMLTableCellElement ? cell : h("td", typeof cell === "number" ? { class: "number" } : {}, cell)));
 
+/** A mark where the receiver of a session cannot be reached, with the reason. */
+export function away({ reachable, unreachableBecause, whileAway }) {
+  if (reachable !== false || unreachableBecause === "gone") return "";
+  const why = unreachableBecause === "breaker-open" ? "The breaker of its endpoint is open." : "No receiver is connected to its stream.";
+  return h("span", { class: "tag wait", title: whileAway === "wait" ? `${why} What is for it waits.` : why },
+    unreachableBecause === "breaker-open" ? "breaker open" : "not connected");
+}
+
 export const link = (page, values, text) => h("a", { href: `#/${page}${query(values)}` }, text);
 
 const tones = { delivered: "good", deadLettered: "bad", expired: "bad", cancelled: "soft", superseded: "soft" };

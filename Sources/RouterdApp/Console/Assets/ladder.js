@@ -1,5 +1,5 @@
 // The sessions of an explanation as a ladder of cards, best on top.
-import { h, time } from "./base.js";
+import { away, h, time } from "./base.js";
 
 /** A ladder; `tools` makes the elements that stay in the card of a session, such as its editor. */
 export function ladder(tools) {
@@ -47,7 +47,7 @@ function content(one, isChosen, moved) {
     h("h3", {}, one.session, " ", h("span", { class: "tag" }, one.tier ?? "no candidate"), " ",
       moved ? h("span", { class: "tag moved" }, `${moved > 0 ? "▲" : "▼"} ${Math.abs(moved)} ${moved > 0 ? "up" : "down"}`) : "", " ",
       isChosen ? h("span", { class: "good" }, "chosen") : h("span", { class: "soft" }, one.reason)),
-    h("p", { class: "soft" }, one.activationState, " · preference ", one.preferenceLevel, " · activated ",
+    h("p", { class: "soft" }, one.activationState, " ", away(one), " · preference ", one.preferenceLevel, " · activated ",
       time(one.lastActivatedAt)),
     predicate("can", one.can, one.canParts), predicate("prefers", one.prefers, one.prefersParts),
     ...one.verdicts.map((said) => h("p", {}, h("code", {}, said.rule), " ", h("span", {

@@ -1,6 +1,6 @@
 // Pages that show lists of the daemon, and act on their rows.
 import { hold } from "./notification.js";
-import { ago, at, call, clock, countdown, doing, get, h, isLeft, json, link, query, refresh, row, table, time } from "./base.js";
+import { ago, at, away, call, clock, countdown, doing, get, h, isLeft, json, link, query, refresh, row, table, time } from "./base.js";
 
 const again = () => dispatchEvent(new Event("hashchange"));
 
@@ -116,7 +116,7 @@ function part(one) {
   const reason = one.disabled === "gone" ? h("div", { class: "bad" }, "gone: its endpoint answered 410")
     : one.disabled ? h("span", { class: "tag", title: "It takes no part in routing." }, one.disabled)
     : one.applicationScreen && one.applicationScreen !== "app" ? h("span", { class: "tag", title: "Its screen" }, one.applicationScreen) : "";
-  return one.disabled === "observer" ? reason : [one.activationState, " ", reason];
+  return one.disabled === "observer" ? reason : [one.activationState, " ", away(one), " ", reason];
 }
 
 export async function sources(content, values, signal) {

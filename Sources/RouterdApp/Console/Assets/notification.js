@@ -1,5 +1,5 @@
 // Notifications: a search, and the story of one.
-import { at, call, copy, countdown, curl, doing, get, h, isLeft, json, link, query, row, span, state, table, time } from "./base.js";
+import { at, away, call, copy, countdown, curl, doing, get, h, isLeft, json, link, query, row, span, state, table, time } from "./base.js";
 
 const states = ["held", "waiting", "inFlight", "delivered", "expired", "deadLettered", "superseded", "cancelled"];
 
@@ -71,7 +71,7 @@ async function judge(one, path, place, signal) {
       found.receivers || found.decision.session === session ? "" : h("p", { class: "wait" }, "Decided now, it would go to ",
         h("b", {}, found.decision.session ?? "no session"), `: ${found.decision.reason}`),
       table(["Session", "Tier", "State", "Why"], found.candidates.map((each) => row(
-        each.session === session ? h("b", {}, each.session) : each.session, each.tier ?? "–", each.activationState,
+        each.session === session ? h("b", {}, each.session) : each.session, each.tier ?? "–", [each.activationState, " ", away(each)],
         h("div", { class: "sentence" }, chosen.includes(each.session) ? h("span", { class: "good" }, "chosen") : each.reason))),
       "No session is in scope now."),
       found.sessionsInScope > found.candidates.length ? h("p", { class: "soft" },

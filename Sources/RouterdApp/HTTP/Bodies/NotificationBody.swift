@@ -278,6 +278,7 @@ package enum ExplanationBody {
         object.field("activationState", considered.activationState.name)
         object.field("preferenceLevel", considered.preferenceLevel)
         object.field("lastActivatedAt", considered.lastActivatedAt)
+        SessionBody.write(considered.unreachable, to: &object)
         object.array("verdicts") { verdicts in
             for said in considered.verdicts {
                 verdicts.object { verdict in

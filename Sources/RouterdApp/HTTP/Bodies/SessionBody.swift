@@ -41,6 +41,7 @@ package enum SessionBody {
         draft.userInfo = reader.value("userInfo") ?? draft.userInfo
         draft.leaseSeconds = try reader.integer("leaseSeconds", in: 1...longestLease)
         draft.observers = try scope.observers(&reader) ?? []
+        draft.whileAway = try whileAway(&reader)
         try check(draft.userInfo, "userInfo", reader)
         try check(draft.stateRestorationActivity ?? .object(JSONObject()), "stateRestorationActivity", reader)
         return draft
@@ -64,6 +65,8 @@ package enum SessionBody {
         if let lease = try reader.integer("leaseSeconds", in: 1...longestLease) { patch.leaseSeconds = .set(lease) }
         if case .null = reader.presence("observers") { patch.observers = .remove }
         if let observers = try scope.observers(&reader) { patch.observers = .set(observers) }
+        if case .null = reader.presence("whileAway") { patch.whileAway = .remove }
+        if let place = try whileAway(&reader) { patch.whileAway = .set(place) }
         try reader.finish()
         return patch
     }
@@ -105,6 +108,12 @@ package enum SessionBody {
         return state
     }
 
+    private static func whileAway(_ reader: inout ObjectReader) throws(Problem) -> WhileAway? {
+        guard let name = try reader.string("whileAway") else { return nil }
+        guard let place = WhileAway(rawValue: name) else { throw reader.invalid("whileAway", "must be next or wait") }
+        return place
+    }
+
     private static func objectOrNull(_ key: String, _ reader: inout ObjectReader) throws(Problem) -> JSONValue? {
         switch reader.presence(key) {
         case .absent: return nil
@@ -135,6 +144,21 @@ package enum SessionBody {
         }
     }
 
+    /// Writes a session with its screen and reachability.
+    static func write(_ shown: ShownSession) -> [UInt8] {
+        JSONWriter.object { body in
+            write(shown.session, to: &body)
+            if let screen = shown.screen { body.field("applicationScreen", screen.rawValue) }
+            write(shown.unreachable, to: &body)
+        }
+    }
+
+    /// Writes the reachability of a receiver.
+    static func write(_ unreachable: Unreachable?, to body: inout JSONObjectWriter) {
+        body.field("reachable", unreachable == nil)
+        if let unreachable { body.field("unreachableBecause", unreachable.rawValue) }
+    }
+
     package static func write(
         _ session: SceneSession, issuing freshSecret: String? = nil, to body: inout JSONObjectWriter
     ) {
@@ -155,9 +179,24 @@ package enum SessionBody {
         body.field("lastActivatedAt", session.lastActivatedAt)
         body.field("disabled", session.disabled?.reason.name)
         body.field("epoch", session.connection.epoch)
+        if let place = session.whileAway { body.field("whileAway", place.rawValue) }
         if !session.observers.isEmpty {
             body.array("observers") { list in for observer in session.observers { list.element(observer) } }
         }
+    }
+}
+
+/// A session with its screen and reachability.
+struct ShownSession: Sendable {
+    let session: SceneSession
+    /// Nil where there is no gate.
+    let screen: ApplicationScreen?
+    let unreachable: Unreachable?
+
+    init(_ session: SceneSession, in tenant: Tenant, _ reach: Reach) {
+        self.session = session
+        screen = tenant.screen(of: session)
+        unreachable = reach.obstacle(to: session)
     }
 }
 

@@ -75,7 +75,8 @@ extension API {
         }
         do {
             let command = Command.attachConsumer(consumer.session, epoch: epoch, isPoll: consumer.isPoll)
-            guard case .attached = try await submit(command) else { throw Problem.unexpectedReply }
+            guard case .attached(let moved) = try await submit(command) else { throw Problem.unexpectedReply }
+            if !moved.isEmpty, !consumer.isPoll { consumer.tell(ofMoved: moved.map { Identity.delivery(of: $0) }) }
         } catch {
             hub.detach(consumer, tell: tell)
             throw error

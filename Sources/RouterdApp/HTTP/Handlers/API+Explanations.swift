@@ -69,7 +69,8 @@ extension API {
             (engine, work) throws(Problem) -> (Explanation, OnboardingGate?, [ActivationConditions?], [PluginID]) in
             let (tenant, chooser) = try place(engine)
             try question.expectAdmission(to: tenant)
-            let explained = chooser.explain(view, from: tenant, &work, at: question.time, limit: question.limit)
+            var explained = chooser.explain(view, from: tenant, &work, at: question.time, limit: question.limit)
+            if let reach = engine.reach(in: view.application) { explained.note(reach) }
             // Predicates are evaluated when the engine has gone on.
             let shown = question.showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
             let gate = tenant.gate(before: explained.outcome, device: view.device).map { tenant.gate(of: $0.device) }

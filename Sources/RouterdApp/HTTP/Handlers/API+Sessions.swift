@@ -37,14 +37,15 @@ extension API {
 
     @Sendable func getSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let key = try context.sessionKey()
-        let found = await host.read { engine in
-            engine.tenants[key.application].map { tenant in
-                tenant.sessions[key.session].map { (session: $0, screen: tenant.screen(of: $0)) }
+        let found = await host.read { engine -> ShownSession?? in
+            guard let tenant = engine.tenants[key.application], let reach = engine.reach(in: key.application) else {
+                return nil
             }
+            return .some(tenant.sessions[key.session].map { ShownSession($0, in: tenant, reach) })
         }
         guard let found else { throw Problem(.unknownApplication(key.application)) }
-        guard let (session, screen) = found else { throw Problem(.unknownSession(key)) }
-        return .json(.ok, SessionBody.write(session, screen: screen))
+        guard let shown = found else { throw Problem(.unknownSession(key)) }
+        return .json(.ok, SessionBody.write(shown))
     }
 
     @Sendable func deleteSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
@@ -100,7 +101,7 @@ extension API {
         }
         let page = Page(of: found, after: nil, limit: limit, key: \.session.key.session.text)
         let body = try await readers.write(page.elements.count, for: caller.application) {
-            page.body("sessions") { $0.raw(SessionBody.write($1.session, screen: $1.screen)) }
+            page.body("sessions") { $0.raw(SessionBody.write($1)) }
         }
         return .json(.ok, body)
     }
@@ -109,17 +110,16 @@ extension API {
     /// parts of a long walk.
     private func sessions(
         of id: ApplicationID, after: SessionID?, limit: Int, where isShown: @Sendable @escaping (SceneSession) -> Bool
-    ) async throws(Problem) -> [(session: SceneSession, screen: ApplicationScreen?)] {
-        var found: [(session: SceneSession, screen: ApplicationScreen?)] = []
+    ) async throws(Problem) -> [ShownSession] {
+        var found: [ShownSession] = []
         var last = after
         while true {
             let (start, room) = (last, limit - found.count)
-            let part = await host.read { engine in
-                engine.tenants[id].map { tenant in
-                    let page = tenant.page(
-                        after: start, limit: room, examined: DaemonLimits.sessionsExaminedPerTurn, where: isShown)
-                    return (page, page.sessions.map { (session: $0, screen: tenant.screen(of: $0)) })
-                }
+            let part = await host.read { engine -> (SessionPage, [ShownSession])? in
+                guard let tenant = engine.tenants[id], let reach = engine.reach(in: id) else { return nil }
+                let page = tenant.page(
+                    after: start, limit: room, examined: DaemonLimits.sessionsExaminedPerTurn, where: isShown)
+                return (page, page.sessions.map { ShownSession($0, in: tenant, reach) })
             }
             guard let (page, shown) = part else { throw Problem(.unknownApplication(id)) }
             found += shown

@@ -100,7 +100,7 @@ extension ResourceSchemas {
                             [
                                 "session": .text, "tier": .text.orNull, "reason": .text, "can": .flag.orNull,
                                 "prefers": .flag.orNull, "activationState": .activationState, "preferenceLevel": .whole,
-                                "lastActivatedAt": .time.orNull,
+                                "lastActivatedAt": .time.orNull, "reachable": .flag,
                                 "verdicts": .list(
                                     of: .object(
                                         ["rule": .text, "verdict": .text],
@@ -108,7 +108,11 @@ extension ResourceSchemas {
                                             "reason": .text, "session": .text, "until": .time.orNull,
                                             "ignoredBecause": .text, "noAnswer": .text,
                                         ])),
-                            ], optional: ["hint": .text, "canParts": parts, "prefersParts": parts])),
+                            ],
+                            optional: [
+                                "hint": .text, "unreachableBecause": unreachableBecause, "canParts": parts,
+                                "prefersParts": parts,
+                            ])),
                 ],
                 optional: [
                     "changes": changes, "gate": .object(["device": .text.orNull, "state": .text]),

@@ -110,6 +110,9 @@ package enum ResourceSchemas {
         ]
     }()
 
+    private static let whileAway = JSONSchema.oneOf(WhileAway.allCases.map(\.rawValue))
+    static let unreachableBecause = JSONSchema.oneOf(Unreachable.allCases.map(\.rawValue))
+
     private static let sessions: [(String, JSONSchema)] = {
         let predicate = JSONSchema.anyOf([
             .text, .request(["arguments": .list(of: .anything)], required: ["format": .text]),
@@ -131,7 +134,7 @@ package enum ResourceSchemas {
                     "role": .text, "configuration": .text, "device": .named("DeviceId"),
                     "activationState": .activationState, "activationConditions": .named("ActivationConditions"),
                     "endpoint": .named("EndpointDraft"), "stateRestorationActivity": .document, "userInfo": .document,
-                    "leaseSeconds": .whole(1...2_592_000), "observers": .list(of: .text),
+                    "leaseSeconds": .whole(1...2_592_000), "observers": .list(of: .text), "whileAway": whileAway,
                 ])
             ),
             (
@@ -140,7 +143,7 @@ package enum ResourceSchemas {
                     "role": .text, "configuration": .text, "device": .named("DeviceId"),
                     "activationState": .activationState, "activationConditions": .named("ActivationConditions"),
                     "endpoint": .document, "stateRestorationActivity": .document, "userInfo": .document,
-                    "leaseSeconds": .whole(1...2_592_000), "observers": .list(of: .text),
+                    "leaseSeconds": .whole(1...2_592_000), "observers": .list(of: .text), "whileAway": whileAway,
                 ])
             ),
             (
@@ -158,7 +161,8 @@ package enum ResourceSchemas {
                         "lastActivatedAt": .time.orNull, "disabled": .text.orNull, "epoch": .count,
                     ],
                     optional: [
-                        "endpoint": .named("Endpoint"), "observers": .list(of: .text),
+                        "endpoint": .named("Endpoint"), "observers": .list(of: .text), "whileAway": whileAway,
+                        "reachable": .flag, "unreachableBecause": unreachableBecause,
                         "applicationScreen": .oneOf(ApplicationScreen.allCases.map(\.rawValue)),
                     ])
             ),

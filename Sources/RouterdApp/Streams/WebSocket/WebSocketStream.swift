@@ -68,6 +68,12 @@ struct WebSocketStream: Sendable {
                 }
                 buffer.write(frame: .text, text)
             }
+        case .moved(let ids):
+            let text = JSONWriter.object { object in
+                object.field("type", "moved")
+                object.array("ids") { list in for id in ids { list.element(id) } }
+            }
+            buffer.write(frame: .text, text)
         case .replies(let replies, _): buffer = replies
         case .nudged:
             if inbox.pinged() > settings.heartbeatsInVain {
