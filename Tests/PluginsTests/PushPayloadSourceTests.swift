@@ -119,13 +119,13 @@ struct PushPayloadSourceTests {
             request(
                 "{}",
                 [
-                    ("apns-id", "123E4567-e89b-12d3-a456-4266554400A0"), ("apns-expiration", "1767268800"),
+                    ("apns-id", "123E4567-e89b-12d3-a456-4266554400A0"), ("apns-expiration", "1767268860"),
                     ("apns-priority", "5"), ("apns-collapse-id", "score"), ("idempotency-key", "k 1"),
                     ("apns-topic", "com.example.Gallery"), ("apns-push-type", "alert"),
                 ])
         )
         #expect(notification.dedupeKeys == ["apns-id:123e4567-e89b-12d3-a456-4266554400a0", "key:k 1"])
-        #expect(notification.expiration == .at(noon))
+        #expect(notification.expiration == .at(noon.advanced(byMilliseconds: 60_000)))
         #expect(notification.priority == .normal)
         #expect(notification.collapseID == "score")
     }

@@ -45,7 +45,8 @@ extension RemoteRule {
             }
             callOut.cacheBy.append(part)
         }
-        guard callOut.cacheBy.isEmpty || fields.value("userInfo") == nil else {
+        let members = try members(fields)
+        guard callOut.cacheBy.isEmpty || members.isEmpty else {
             throw fields.invalid("cacheBy", because: "cannot stand beside userInfo, which answers may depend on")
         }
         callOut.cacheSeconds = Int(try fields.integer("cacheSeconds", in: 1...86_400) ?? 60)

@@ -3,7 +3,8 @@ public import RouterPlugin
 extension PayloadSourceSuite {
     /// The codes that a refusal by `verify` may have.
     public static let verificationCodes = [
-        "signature-missing", "signature-invalid", "timestamp-outside-window", "credentials-invalid",
+        "signature-missing", "signature-invalid", "timestamp-outside-window", "timestamp-invalid",
+        "webhook-id-invalid", "credentials-invalid",
     ]
 
     /// Violations of the rules of `verify`, one sentence each; empty if the source conforms.

@@ -68,23 +68,33 @@ struct RepetitionTests {
         return request
     }
 
-    @Test("A key that a later notification releases is new once more, and a repetition until then, after a crash too")
+    private func expectRepetition(_ notice: AcceptRequest, of sequence: NotificationSequence, _ bench: Workbench) throws
+    {
+        let plan = try bench.plan(.accept(notice))
+        guard case .duplicate(let receipt) = plan.reply else {
+            Issue.record("answered \(plan.reply)")
+            return
+        }
+        #expect(receipt.sequence == sequence && plan.changes.isEmpty)
+    }
+
+    @Test("A released key is new once more, and a repetition until then, after a crash too")
     func released() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
-        let (firing, resolved) = (
-            request("firing", releasing: ["resolved"]), request("resolved", releasing: ["firing"])
-        )
-        var sequences: Set<NotificationSequence> = []
+        let firing = request("firing", releasing: ["resolved"])
+        let resolved = request("resolved", releasing: ["firing"])
+        var sequences: [NotificationSequence] = []
         for notice in [firing, resolved, firing, resolved] {
             let accepted = try #require(try bench.run(.accept(notice)).accepted)
-            #expect(sequences.insert(accepted.sequence).inserted)
-            try bench.crash()
-            let plan = try bench.plan(.accept(notice))
-            guard case .duplicate(let receipt) = plan.reply else {
-                Issue.record("answered \(plan.reply)")
-                return
-            }
-            #expect(receipt.sequence == accepted.sequence && plan.changes.isEmpty)
+            #expect(!sequences.contains(accepted.sequence))
+            sequences.append(accepted.sequence)
+            try expectRepetition(notice, of: accepted.sequence, bench)
+        }
+        try bench.crash()
+        try expectRepetition(resolved, of: sequences[3], bench)
+        guard case .accepted = try bench.plan(.accept(firing)).reply else {
+            Issue.record("a released key is taken after a crash")
+            return
         }
     }
 
