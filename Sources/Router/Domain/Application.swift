@@ -54,6 +54,10 @@ package struct SceneManifest: Hashable, Sendable {
         sceneConfigurations.first { $0.name.isSame(as: name) }
     }
 
+    /// Whether scenes of the application may restore activities of that type: a manifest that names no type does not limit
+    /// them.
+    func restores(_ activityType: String) -> Bool { userActivityTypes.isEmpty || takes(activityType) }
+
     /// Whether the application handles user activities of that type.
     package func takes(_ activityType: String) -> Bool {
         userActivityTypes.contains { $0.isSame(as: activityType) }

@@ -15,12 +15,19 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         let key = try context.sessionKey()
-        let draft = try SessionBody.read(
-            try await request.json(), within: scope(key.application))
-        try caller.expectOwn(draft)
+        var draft = try SessionBody.read(
+            try await request.json(), of: key, within: scope(key.application))
+        draft.condition = try request.putCondition()
+        if let token = caller.token {
+            draft.mayMake = !token.wasThere
+            let observers = await host.read { $0.session(key)?.observers } ?? []
+            // Observers that a key has named stay.
+            if draft.observers.isEmpty || draft.observers == observers { draft.observers = observers }
+            try caller.expectOwn(draft, observedBy: observers)
+        }
         let reply = try await submit(.putSession(key, draft))
         guard case .session(let session, let created) = reply else { throw Problem.unexpectedReply }
-        return .json(created ? .created : .ok, SessionBody.write(session, issuing: draft.endpoint?.freshSecret))
+        return await answer(created ? .created : .ok, session, issuing: draft.endpoint?.freshSecret)
     }
 
     @Sendable func patchSession(
@@ -32,19 +39,42 @@ extension API {
         try caller.expectOwn(patch)
         let reply = try await submit(.patchSession(key, patch))
         guard case .session(let session, _) = reply else { throw Problem.unexpectedReply }
-        return .json(.ok, SessionBody.write(session, issuing: patch.endpoint?.value?.freshSecret))
+        return await answer(.ok, session, issuing: patch.endpoint?.value?.freshSecret)
     }
 
-    @Sendable func getSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    /// An answer that shows a session, with its screen and its version.
+    ///
+    /// - Parameter caller: A caller with the token of another session is not shown its endpoint.
+    func answer(
+        _ status: HTTPResponse.Status, _ session: SceneSession, issuing freshSecret: String? = nil,
+        to caller: Caller? = nil
+    ) async -> Response {
+        let key = session.key
+        let shown = await host.read { $0.tenants[key.application]?.shown(session) } ?? ShownSession(session: session)
+        return Self.answer(status, shown, issuing: freshSecret, to: caller)
+    }
+
+    private static func answer(
+        _ status: HTTPResponse.Status, _ shown: ShownSession, issuing freshSecret: String? = nil, to caller: Caller?
+    ) -> Response {
+        let isOthers = caller?.token.map { $0.session != shown.session.key } ?? false
+        var response = Response.json(status, SessionBody.write(shown, issuing: freshSecret, isOthers: isOthers))
+        response.headers[.eTag] = "\"\(shown.version)\""
+        return response
+    }
+
+    @Sendable func getSession(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let key = try context.sessionKey()
         let found = await host.read { engine in
             engine.tenants[key.application].map { tenant in
-                tenant.sessions[key.session].map { (session: $0, screen: tenant.screen(of: $0)) }
+                tenant.sessions[key.session].map(tenant.shown)
             }
         }
         guard let found else { throw Problem(.unknownApplication(key.application)) }
-        guard let (session, screen) = found else { throw Problem(.unknownSession(key)) }
-        return .json(.ok, SessionBody.write(session, screen: screen))
+        guard let shown = found else { throw Problem(.unknownSession(key)) }
+        return Self.answer(.ok, shown, to: caller)
     }
 
     @Sendable func deleteSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
@@ -76,7 +106,7 @@ extension API {
         guard case .session(let session, _) = try await submit(.disconnectSession(try context.sessionKey())) else {
             throw Problem.unexpectedReply
         }
-        return .json(.ok, SessionBody.write(session))
+        return await answer(.ok, session)
     }
 
     @Sendable func listSessions(
@@ -86,7 +116,9 @@ extension API {
         let query = try request.query("state", "device", "cursor", "limit")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
-        let device = try query.identifier("device", of: IdentifierKinds.Device.self)
+        var device = try query.identifier("device", of: IdentifierKinds.Device.self)
+        if let own = try caller.ownDevice(insteadOf: device) { device = own }
+        let isToken = caller.token != nil
         let state = try query["state"].map { name throws(Problem) in
             guard let state = ActivationState(name: name) else {
                 throw Problem(.badRequest, "invalid-parameter", "state must be an activation state.")
@@ -94,13 +126,17 @@ extension API {
             return state
         }
         let found = try await readers.walk(for: caller.application) {
-            try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) {
+            try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) { [device] in
                 (state == nil || $0.activationState == state) && (device == nil || $0.device == device)
+                    && !(isToken && $0.isObserver)
             }
         }
         let page = Page(of: found, after: nil, limit: limit, key: \.session.key.session.text)
         let body = try await readers.write(page.elements.count, for: caller.application) {
-            page.body("sessions") { $0.raw(SessionBody.write($1.session, screen: $1.screen)) }
+            page.body("sessions") { list, shown in
+                let isOthers = caller.token.map { $0.session != shown.session.key } ?? false
+                list.raw(SessionBody.write(shown, isOthers: isOthers))
+            }
         }
         return .json(.ok, body)
     }
@@ -109,8 +145,8 @@ extension API {
     /// parts of a long walk.
     private func sessions(
         of id: ApplicationID, after: SessionID?, limit: Int, where isShown: @Sendable @escaping (SceneSession) -> Bool
-    ) async throws(Problem) -> [(session: SceneSession, screen: ApplicationScreen?)] {
-        var found: [(session: SceneSession, screen: ApplicationScreen?)] = []
+    ) async throws(Problem) -> [ShownSession] {
+        var found: [ShownSession] = []
         var last = after
         while true {
             let (start, room) = (last, limit - found.count)
@@ -118,7 +154,7 @@ extension API {
                 engine.tenants[id].map { tenant in
                     let page = tenant.page(
                         after: start, limit: room, examined: DaemonLimits.sessionsExaminedPerTurn, where: isShown)
-                    return (page, page.sessions.map { (session: $0, screen: tenant.screen(of: $0)) })
+                    return (page, page.sessions.map(tenant.shown))
                 }
             }
             guard let (page, shown) = part else { throw Problem(.unknownApplication(id)) }
@@ -126,5 +162,33 @@ extension API {
             last = page.last
             if found.count == limit || !page.hasMore { return found }
         }
+    }
+}
+
+extension Request {
+    /// The condition of a put, from `If-Match` or `If-None-Match` (RFC 9110, section 13.1).
+    fileprivate func putCondition() throws(Problem) -> PutCondition? {
+        let (match, noneMatch) = (headers[.ifMatch], headers[.ifNoneMatch])
+        guard match == nil || noneMatch == nil else {
+            throw Problem(.badRequest, "invalid-precondition", "If-Match and If-None-Match exclude each other.")
+        }
+        if let noneMatch {
+            guard noneMatch == "*" else {
+                throw Problem(.badRequest, "invalid-precondition", "If-None-Match of a put is *.")
+            }
+            return .absent
+        }
+        guard let match else { return nil }
+        if match == "*" { return .present }
+        let tags = match.split(separator: ",").map { $0.drop { $0 == " " || $0 == "\t" } }
+        let versions = tags.compactMap { tag -> String? in
+            let tag = tag.split(separator: " ").first ?? ""
+            return tag.count > 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"")
+                ? String(tag.dropFirst().dropLast()) : nil
+        }
+        guard !versions.isEmpty, versions.count == tags.count else {
+            throw Problem(.badRequest, "invalid-precondition", "If-Match is * or the ETag of a session, in its quotes.")
+        }
+        return .versions(Set(versions))
     }
 }

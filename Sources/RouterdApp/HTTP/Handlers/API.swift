@@ -88,18 +88,19 @@ package struct API: Sendable {
             return
         }
         router.on(RouterPath(operation.path), method: operation.method) { request, context in
-            let caller = try admit(request, context, needing: scope, orToken: operation.access == .session)
+            let caller = try await admit(request, context, needing: scope, to: operation.access)
             return try await handler(request, context, caller)
         }
     }
 
     /// The caller of a request, if it may send it.
     private func admit(
-        _ request: Request, _ context: RouterdContext, needing scope: APIScope, orToken takesTokens: Bool
-    ) throws -> Caller {
+        _ request: Request, _ context: RouterdContext, needing scope: APIScope, to access: Operation.Access
+    ) async throws -> Caller {
         if authenticator.isOpen, let refusal = BrowserGuard.refusal(of: request.head) { throw refusal }
         let caller = try authenticator.caller(
-            authorization: WebSocketHandshake.authorization(in: request.headers), needing: scope, orToken: takesTokens,
+            authorization: WebSocketHandshake.authorization(in: request.headers), needing: scope,
+            orToken: access.takesTokens,
             at: host.clock.wall)
         // The pages of a key share its rate.
         let key = caller.key ?? caller.token.flatMap(authenticator.issuer)
@@ -113,7 +114,11 @@ package struct API: Sendable {
                 throw Problem(.unknownApplication(application))
             }
         }
-        if caller.token != nil, context.parameters.get("session") != nil { try caller.expect(try context.sessionKey()) }
+        if let token = caller.token {
+            let named = context.parameters.get("session") == nil ? nil : try context.sessionKey()
+            if let named, access == .session { try caller.expect(named) }
+            try await expectPlace(of: token, and: named)
+        }
         return caller
     }
 
