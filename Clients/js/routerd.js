@@ -9,6 +9,7 @@
 // which. `token` is a text, or a function that gives one for each request. `onDelivery` acknowledges when it returns; an object is the
 // answer. An error refuses, with `retryAfterSeconds` for a time. `onSuperseded`: another connection takes over. `onEnded`: the
 // session was discarded. `onGap(after)`: numbers are left out, `range(after)` says why. `discard()` ends the session.
+// A session that is there keeps its data: `scene.willConnect` brings `session.userInfo` and the restoration activity.
 
 const SILENCE = 45_000;  // Three heartbeats.
 
@@ -30,11 +31,13 @@ export async function connectScene({
   const close = () => stop.abort();
   signal?.addEventListener("abort", close);
 
-  const call = async (method, suffix, body, limit = AbortSignal.timeout(SILENCE)) => {
+  const call = async (method, suffix, body, limit = AbortSignal.timeout(SILENCE), condition = {}) => {
     const secret = typeof token === "function" ? await token() : token;
     const answer = await fetch(path + suffix, {
       method, body, signal: AbortSignal.any([stop.signal, limit]), cache: "no-store",
-      headers: {...(secret && {authorization: `Bearer ${secret}`}), ...(body && {"content-type": "application/json"})},
+      headers: {
+        ...(secret && {authorization: `Bearer ${secret}`}), ...(body && {"content-type": "application/json"}), ...condition,
+      },
       keepalive: /PATCH|DELETE/.test(method),
     });
     if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
@@ -111,9 +114,17 @@ export async function connectScene({
     const contents = [shows].flat(), format = contents.map(() => "SELF == %@").join(" OR ");
     conditions = {...conditions, prefersToActivateForTargetContentIdentifierPredicate: {format, arguments: contents}};
   }
-  await call("PUT", "", JSON.stringify({
-    endpoint: {stream: true}, activationState: known, ...(conditions && {activationConditions: conditions}), ...fields,
-  }));
+  // A session that is not there is made. One that is there is put back as it was, as a scene that connects now.
+  const own = {endpoint: {stream: true}, ...(conditions && {activationConditions: conditions}), ...fields};
+  const attempt = (work, codes) => work.catch((error) => { if (!codes.includes(error.code)) throw error; });
+  const put = (body, condition) => attempt(
+    call("PUT", "", JSON.stringify(body), undefined, condition), ["precondition-failed"]);
+  for (let left = 9; !await put({activationState: known, ...own}, {"if-none-match": "*"});) {
+    if (!left--) throw new Error("the session changes too often");
+    const there = await attempt(call("GET", ""), ["unknown-session"]);
+    if (there && await put(
+      {...await there.json(), ...own, activationState: "unattached"}, {"if-match": there.headers.get("etag")})) break;
+  }
   for (const name of ["visibilitychange", "focus", "blur"]) addEventListener(name, report, {signal: stop.signal});
 
   (async () => {

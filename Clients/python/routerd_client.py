@@ -93,8 +93,35 @@ class Scene:
         self.numbers = Numbers()
         self._told = None
 
+    async def register(self, **fields):
+        """Makes the session, such as with activationConditions and activationState. A session that is there keeps all else, such
+        as its userInfo, and connects anew: scene.willConnect brings its data back."""
+        body = {"endpoint": {"stream": True}, **fields}
+        for _ in range(9):
+            answer = await self._put(body, {"if-none-match": "*"})
+            if answer is None:
+                try:
+                    known, headers = await self._answer("GET", "")
+                except Refused as error:
+                    if error.code != "unknown-session":
+                        raise
+                    continue
+                answer = await self._put(
+                    {**known, **body, "activationState": "unattached"}, {"if-match": headers.get("etag", "*")})
+            if answer is not None:
+                self._note(fields)
+                return answer
+        raise ConnectionError("the session changes too often")
+
+    async def _put(self, body, condition):
+        try:
+            return await self.call("PUT", "", body, headers=condition)
+        except Refused as error:
+            if error.code != "precondition-failed":
+                raise
+
     async def put(self, **fields):
-        """Registers the session, such as with activationConditions and activationState."""
+        """Puts the session as these fields have it, without anything that it had before."""
         answer = await self.call("PUT", "", {"endpoint": {"stream": True}, **fields})
         self._note(fields)
         return answer
@@ -218,6 +245,9 @@ class Scene:
             self.numbers.add(sequence)
 
     async def call(self, method, path, body=None, content_type="application/json", headers=None):
+        return (await self._answer(method, path, body, content_type, headers))[0]
+
+    async def _answer(self, method, path, body=None, content_type="application/json", headers=None):
         reader, writer, status, headers = await self._begin(method, path, body, content_type=content_type, headers=headers)
         try:
             answer = await _body(reader, headers)
@@ -225,7 +255,7 @@ class Scene:
             writer.close()
         if status >= 400:
             raise Refused(status, answer)
-        return json.loads(answer) if answer else None
+        return json.loads(answer) if answer else None, headers
 
     async def _begin(self, method, path, body=None, **options):
         """Sends a request; returns the connection with the status and the headers of the answer."""
@@ -256,8 +286,8 @@ class Scene:
 
 
 async def connect_scene(server, application, session, handler, *, token=None, shows=None, **fields):
-    """Registers a session and handles its deliveries until another connection takes over. `shows` is the content id that the
-    session prefers, exactly that, or a list of them."""
+    """Registers a session, which keeps its data if it is there, and handles its deliveries until another connection takes over.
+    `shows` is the content id that the session prefers, exactly that, or a list of them."""
     scene = Scene(server, application, session, token)
     if shows is not None:
         contents = [shows] if isinstance(shows, str) else list(shows)
@@ -265,7 +295,7 @@ async def connect_scene(server, application, session, handler, *, token=None, sh
         conditions = fields.get("activationConditions") or {}
         name = "prefersToActivateForTargetContentIdentifierPredicate"
         fields["activationConditions"] = conditions | {name: equal}
-    await scene.put(**({"activationState": "foregroundActive"} | fields))
+    await scene.register(**({"activationState": "foregroundActive"} | fields))
     await scene.run(handler)
 
 

@@ -15,16 +15,24 @@ extension RouterdServer {
     func call(
         _ method: HTTPMethod, _ path: String, headers: [(String, String)] = [], _ body: JSONValue? = nil
     ) async throws -> JSONValue {
-        try await withAnswer(method, path, headers: headers, body?.serialized()) { parts in
+        try await answer(to: method, path, headers: headers, body).value
+    }
+
+    /// The same, with the ETag of the answer; nil if it has none.
+    func answer(
+        to method: HTTPMethod, _ path: String, headers: [(String, String)] = [], _ body: JSONValue? = nil
+    ) async throws -> (value: JSONValue, tag: String?) {
+        try await withAnswer(method, path, headers: headers, body?.serialized()) { fields, parts in
             let bytes = try await Self.bytes(&parts)
-            return bytes.isEmpty ? .null : try JSONValue(parsing: bytes, limits: .configuration)
+            let value = bytes.isEmpty ? .null : try JSONValue(parsing: bytes, limits: .configuration)
+            return (value, fields.first(name: "etag"))
         }
     }
 
     /// Sends a request, and reads its answer as it comes. Throws if the answer refuses the request.
     @concurrent func withAnswer<Value: Sendable>(
         _ method: HTTPMethod, _ path: String, headers: [(String, String)] = [], _ body: [UInt8]? = nil,
-        _ read: @concurrent @Sendable (inout Body) async throws -> Value
+        _ read: @concurrent @Sendable (HTTPHeaders, inout Body) async throws -> Value
     ) async throws -> Value {
         var fields = HTTPHeaders(headers)
         fields.add(name: "host", value: host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
@@ -48,7 +56,7 @@ extension RouterdServer {
             guard answer.status.code < 300 else {
                 throw RouterdClientError(status: Int(answer.status.code), problem: try await Self.bytes(&parts))
             }
-            return try await read(&parts)
+            return try await read(answer.headers, &parts)
         }
     }
 
@@ -93,6 +101,8 @@ enum ClientLimits {
     /// The bytes of an answer, and of one delivery. The largest one is less than 3 MiB: a user activity of 256 KiB, twice, with the
     /// progress of seventeen operations, whose control characters are written in six bytes each.
     static let answerBytes = 4 << 20
+    /// The attempts to register a session that changes meanwhile.
+    static let registrations = 9
     /// The characters of the reason of a refusal.
     static let reason = 500
     /// The longest time that a refusal may name.

@@ -30,15 +30,40 @@ public struct SceneReceiver: Sendable {
         path = "/v1/applications/\(segment(application.text))/sessions/\(segment(session.text))"
     }
 
-    /// Registers the session as one that connects out.
+    /// Registers the session as one that connects out. A session that is there keeps what the fields do not name, such as its
+    /// `userInfo`, and connects anew: its first delivery, `scene.willConnect`, brings its data back.
     ///
     /// - Parameter fields: Other fields of the session, such as `activationState` and `activationConditions`.
+    /// - Throws: A refusal of the daemon, or `precondition-failed` if other programs change the session at each attempt.
     public func register(_ fields: [String: JSONValue] = [:]) async throws {
         var body = JSONObject()
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) { body[key] = value }
         body["endpoint"] = ["stream": true]
-        try await server.call(.PUT, path, .object(body))
+        for left in (0..<ClientLimits.registrations).reversed() {
+            do {
+                try await server.call(.PUT, path, headers: [("if-none-match", "*")], .object(body))
+                break
+            } catch let error as RouterdClientError where error.code == "precondition-failed" {
+                if try await putBack(body) { break }
+                if left == 0 { throw error }
+            }
+        }
         told.note(.object(body))
+    }
+
+    /// Puts a session that is there as it was, but for these fields, as a scene that is about to connect; false if the session
+    /// has changed meanwhile.
+    private func putBack(_ fields: JSONObject) async throws -> Bool {
+        do {
+            let (known, tag) = try await server.answer(to: .GET, path)
+            var body = known.asObject ?? JSONObject()
+            for field in fields.members { body[field.key] = field.value }
+            body["activationState"] = "unattached"
+            try await server.call(.PUT, path, headers: [("if-match", tag ?? "*")], .object(body))
+            return true
+        } catch let error as RouterdClientError where ["precondition-failed", "unknown-session"].contains(error.code) {
+            return false
+        }
     }
 
     /// Changes fields of the session, as a merge patch.
@@ -105,7 +130,7 @@ public struct SceneReceiver: Sendable {
     ) async throws -> Bool {
         try await server.withAnswer(
             .GET, "\(path)/deliveries", headers: [("accept", "text/event-stream")]
-        ) { parts in
+        ) { _, parts in
             notes.connected()
             try await tellAgain()
             var reader = EventStreamReader()

@@ -47,7 +47,8 @@ struct SampleStory: Story {
             #expect(answer.status == 200 && answer["id"].asString == story.windows[1], "\(answer.text)")
         },
         step("the gallery goes to the background", told: ["/gallery#0": goesBack]) { story, daemon in
-            let doing = #"{"session":{"stateRestorationActivity":{"activityType":"gallery","userInfo":{"row":7}}}}"#
+            let doing =
+                #"{"session":{"stateRestorationActivity":{"activityType":"com.example.gallery.openDetail","userInfo":{"row":7}}}}"#
             story.receiver.answer(to: "scene.stateRestorationActivity", withJSON: doing)
             let answer = try await daemon.call(.patch, story.session(0), #"{"activationState":"background"}"#)
             #expect(answer.status == 200, "\(answer.text)")

@@ -82,6 +82,42 @@ struct SceneReceiverTests {
         }
     }
 
+    /// The session is there from another run: unattached, or connected until a moment ago.
+    @Test(arguments: ["unattached", "foregroundActive"])
+    func aSessionThatIsThereKeepsItsDataAndGetsItBack(state: String) async throws {
+        try await withDaemonOnPort { daemon, server in
+            try await daemon.putGallery(#"{"delivery":{"timeoutSeconds":300}}"#)
+            let path = "\(TestDaemon.gallery)/sessions/agent%201"
+            let kept = #""userInfo":{"map":"satellite"},"stateRestorationActivity":{"activityType":"edit"}"#
+            try await daemon.call(
+                .put, path, #"{"endpoint":{"stream":true},"device":"desk","activationState":"\#(state)",\#(kept)}"#)
+            let seen = Seen()
+            let task = Task {
+                try await connectScene(
+                    Self.session, in: Self.application, on: server,
+                    fields: ["activationConditions": ["preferring": ["doc/*"]]]
+                ) { delivery in
+                    seen.add(delivery)
+                    return .acknowledged
+                }
+            }
+            try await daemon.until {
+                let isActive = try await daemon.session("agent%201")["activationState"] == "foregroundActive"
+                return isActive && seen.all.contains { $0.type == "scene.didBecomeActive" }
+            }
+            let first = try #require(seen.all.first)
+            #expect(first.type == "scene.willConnect")
+            #expect(first.envelope["data"]?["session"]?["userInfo"] == ["map": "satellite"])
+            #expect(first.envelope["data"]?["userActivity"] == ["activityType": "edit"])
+            let session = try await daemon.session("agent%201")
+            #expect(session["userInfo"] == ["map": "satellite"] && session["device"] == "desk")
+            let prefers = session["activationConditions", "prefersToActivateForTargetContentIdentifierPredicate"]
+            #expect(prefers.asString?.contains("doc") == true)
+            task.cancel()
+            _ = await task.result
+        }
+    }
+
     @Test func payloadsOfTheGreatestSizeArrive() async throws {
         try await withDaemonOnPort { daemon, server in
             let receiver = receiver(on: server)

@@ -20,20 +20,15 @@ extension DeliveryMessage {
         }
     }
 
-    /// The message of a delivery that has arrived. It shows the session as it is now, as a connected one.
-    ///
-    /// - Parameter isCovered: Whether the stored content of the session has to wait.
-    package init(
-        arrived notification: StoredNotification, _ payload: MessagePayload, at session: SceneSession,
-        isCovered: Bool
-    ) {
+    /// The message of a delivery that has arrived. It shows the session as it is now, as a connected one at an open gate.
+    package init(arrived notification: StoredNotification, _ payload: MessagePayload, at session: SceneSession) {
         var session = session
         if session.activationState == .unattached { session.activationState = .background }
         self.init(
             AttemptStart(
                 notification: UnsettledNotification(notification.header, decision: notification.decision),
                 number: notification.progress.attempts, receiver: session.key, session: session,
-                endpoint: .stream(secret: ""), keys: [], timeoutSeconds: 0, isCovered: isCovered),
+                endpoint: .stream(secret: ""), keys: [], timeoutSeconds: 0, isCovered: false),
             payload)
     }
 

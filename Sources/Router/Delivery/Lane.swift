@@ -87,6 +87,8 @@ package struct Lane: Sendable {
 
     package var isEmpty: Bool { queue.isEmpty }
     package var hasEvents: Bool { tally.events > 0 }
+    /// How many deliveries beside events wait in it.
+    var notificationsWaiting: Int { max(0, queue.count - inFlight - tally.events) }
     var hasDiscards: Bool { tally.discards > 0 }
 
     /// The class of the lane: that of its most urgent waiting delivery, because the deliveries before that have to go

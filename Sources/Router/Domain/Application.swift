@@ -61,6 +61,10 @@ package struct SceneManifest: Hashable, Sendable {
         "NSUserActivityTypeBrowsingWeb", "com.apple.corespotlightitem", "com.apple.corespotlightquery",
     ]
 
+    /// Whether scenes of the application may restore activities of that type: a manifest that names no type does not limit
+    /// them.
+    func restores(_ activityType: String) -> Bool { userActivityTypes.isEmpty || takes(activityType) }
+
     /// Whether the application handles user activities of that type.
     package func takes(_ activityType: String) -> Bool {
         (userActivityTypes + Self.systemActivityTypes).contains { $0.isSame(as: activityType) }

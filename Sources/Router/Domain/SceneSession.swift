@@ -101,6 +101,15 @@ package struct SceneSession: Hashable, Sendable {
         activationState = state
     }
 
+    /// Prefers a content, for which it is made, until its scene says otherwise. Without a content it prefers none.
+    mutating func prefer(_ content: ContentID?) {
+        guard let content, let equality = try? Predicate(format: "SELF == %@", arguments: [.string(content.text)])
+        else {
+            return
+        }
+        conditions.prefersToActivate = equality
+    }
+
     /// Renews the lease: any request from the session does so.
     package mutating func renewLease(at now: Timestamp) {
         leaseExpiresAt = leaseSeconds.map { now.advanced(byMilliseconds: Int64($0) * 1000) }

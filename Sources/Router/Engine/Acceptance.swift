@@ -224,7 +224,7 @@ extension AcceptRequest {
 
     /// Whether the request is refused by applications that require content ids. A replay was accepted before.
     package var lacksContentID: Bool {
-        replayOf == nil && notification.kind == .notification && notification.contentID == nil
+        replayOf == nil && notification.contentID == nil
     }
 }
 

@@ -302,16 +302,20 @@ package struct SessionDraft: Sendable {
     package var conditions: ActivationConditions
     package var endpoint: EndpointDraft?
     package var stateRestorationActivity: JSONValue?
-    package var userInfo: JSONValue
+    /// Nil for an empty object; at a closed gate, where answers leave it out, for that of the session.
+    package var userInfo: JSONValue?
     package var leaseSeconds: Int?
     package var observers: [PluginID] = []
     package var whileAway: WhileAway?
+    package var condition: PutCondition?
+    /// Whether the session is made if it is not there.
+    package var mayMake = true
 
     package init(
         role: String = SceneRole.windowApplication, configuration: String? = nil, device: DeviceID? = nil,
         activationState: ActivationState = .unattached, conditions: ActivationConditions = ActivationConditions(),
         endpoint: EndpointDraft? = nil, stateRestorationActivity: JSONValue? = nil,
-        userInfo: JSONValue = .object(JSONObject()), leaseSeconds: Int? = nil
+        userInfo: JSONValue? = nil, leaseSeconds: Int? = nil
     ) {
         self.role = role
         self.configuration = configuration
@@ -323,6 +327,16 @@ package struct SessionDraft: Sendable {
         self.userInfo = userInfo
         self.leaseSeconds = leaseSeconds
     }
+}
+
+/// The state in which a session has to be for a put (RFC 9110, section 13).
+package enum PutCondition: Hashable, Sendable {
+    /// It is not there (`If-None-Match: *`).
+    case absent
+    /// It is there (`If-Match: *`).
+    case present
+    /// It is there in one of these versions (`If-Match: "…"`).
+    case versions(Set<String>)
 }
 
 /// A change of a session: nil leaves a field as it is.
@@ -350,6 +364,8 @@ package struct SessionPatch: Sendable {
     package var leaseSeconds: Change<Int>?
     package var observers: Change<[PluginID]>?
     package var whileAway: Change<WhileAway>?
+    /// Whether a set of resources specifies it, which describes the session beside its demo.
+    package var isSpecification = false
 
     package init() {}
 }
@@ -511,6 +527,12 @@ package enum Refusal: Error, Hashable, Sendable {
     case passcode(PasscodeLock.Refusal)
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)
+    /// The restoration activity is no user activity, or of a type that the manifest does not name; the code in kebab-case.
+    case restorationActivity(code: String, message: String)
+    /// The data of a person cannot be changed now.
+    case personalData(PersonalDataFault)
+    /// The session is not in the state that the client expects.
+    case preconditionFailed(SessionKey)
     case storeUnavailable(StoreError)
     /// As many commands wait as may wait.
     case overloaded
@@ -519,6 +541,15 @@ package enum Refusal: Error, Hashable, Sendable {
     case unknownDevice(isElsewhere: Bool)
     /// All sessions of the device are disabled; since when, as far as it is known.
     case retiredDevice(since: Timestamp?)
+}
+
+/// The reason why a session takes no data of a person now.
+package enum PersonalDataFault: String, Hashable, Sendable {
+    /// The gate was reset, or is in use for the first time, and has not been passed since: the data may be that of the person
+    /// who has gone.
+    case resetMeanwhile = "reset-meanwhile"
+    /// The session shows the demo, and the data would be that of the demo.
+    case showsDemo = "shows-demo"
 }
 
 /// The refusal of a change of a source.

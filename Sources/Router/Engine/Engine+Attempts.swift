@@ -166,14 +166,10 @@ extension Tenant {
     func terms(of id: SessionID) -> LaneTerms? {
         let session = scene(id)
         var endpoint = id.isDelegate ? application.delegate : session?.endpoint
-        var isShared = false
-        if endpoint == nil, let session {
-            endpoint = self.endpoint(of: session)
-            isShared = sharesEndpoint(session)
-        }
+        if endpoint == nil, let session { endpoint = self.endpoint(of: session) }
         guard let endpoint else { return nil }
         return LaneTerms(
-            url: endpoint.address(of: id), isShared: isShared,
+            url: endpoint.address(of: id), isShared: session.map(sharesEndpoint) ?? false,
             maxInFlight: application.delivery.maxInFlightPerSession,
             overtakenAfter: application.delivery.headOfLine.overtakenAfter,
             connects: application.delivery.lifeCycleEvents && session?.activationState == .unattached,

@@ -12,6 +12,23 @@ extension Engine {
     /// How many notifications wait behind a gate.
     package func heldCount(behind key: GateKey) -> Int { gated(at: key)?.count ?? 0 }
 
+    /// How many notifications a closed gate pauses in the lanes of its sessions.
+    package func pausedCount(behind key: GateKey) -> Int {
+        guard let tenant = tenants[key.application], !tenant.isOpen(for: key.device) else { return 0 }
+        return planner.lanes.keys(of: key.application).reduce(0) { count, lane in
+            guard let session = tenant.sessions[lane.session], session.device == key.device else { return count }
+            return count + (planner.lanes[lane]?.notificationsWaiting ?? 0)
+        }
+    }
+
+    /// Whether a delivery waits in a lane that a closed gate pauses.
+    package func isPaused(_ sequence: NotificationSequence) -> Bool {
+        guard let key = planner.lane(of: sequence), let tenant = tenants[key.application],
+            let session = tenant.sessions[key.session], planner.delivery(sequence)?.isEvent == false
+        else { return false }
+        return tenant.isCovered(session)
+    }
+
     /// The notifications that wait for a gate; nil if there are none.
     func gated(at key: GateKey) -> HeldNotifications? { tenants[key.application]?.gates.gated(at: key.device) }
 

@@ -125,7 +125,8 @@ extension ReceiverAnswer {
         case .unreadable(let code): code
         case .configuration: nil
         case .change(let patch):
-            patch.userInfo == nil && patch.stateRestorationActivity == nil ? nil : "reset-meanwhile"
+            patch.userInfo == nil && patch.stateRestorationActivity == nil
+                ? nil : PersonalDataFault.resetMeanwhile.rawValue
         }
     }
 }

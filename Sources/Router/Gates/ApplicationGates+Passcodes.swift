@@ -107,6 +107,21 @@ extension Tenant {
         gates.lock(of: device) ?? PasscodeLock(GateKey(application: application.id, device: device))
     }
 
+    /// Whether a passcode was chosen by a session that has not come to the end of onboarding, and has gone or been replaced:
+    /// like the rest of that onboarding, it begins from the start.
+    func isLeftOver(_ lock: PasscodeLock) -> Bool {
+        guard lock.hash != nil else { return false }
+        let gate = gate(of: lock.key.device)
+        return gate.state == .onboarding && (lock.provenTerm != gate.term || gate.responsible == nil)
+    }
+
+    /// The lock of a device as answers show it: what an onboarding without an end has left counts for no session.
+    package func shownLock(of device: DeviceID?) -> PasscodeLock {
+        var lock = lock(of: device)
+        if isLeftOver(lock) { lock.reset() }
+        return lock
+    }
+
     /// The gate of a session that may speak of passcodes: hashing, which costs much, is not done for others.
     func passcodePlace(of speaker: PasscodeRequest.Speaker) throws(Refusal) -> PasscodePlace {
         let gates = application.gates
@@ -178,7 +193,7 @@ extension ApplicationGates {
         switch request.step {
         case .create(let hash, let deviceKey):
             // Another session began to take the person on, and did not come to the end.
-            if isLeftOver(lock) { lock.reset() }
+            if tenant.isLeftOver(lock) { lock.reset() }
             try lock.create(hash, deviceKey: deviceKey, term: term, under: policy, at: now)
             return .created
         case .begin: return .trial(try lock.begin(under: policy, at: now))
@@ -214,7 +229,8 @@ extension ApplicationGates {
 
     /// The tries are used up: everything begins from the start, and the passcode is wiped with everything else.
     private func reset(_ visit: inout GateVisit) {
-        visit.actions += (try? visit.gate.handle(.reset(by: nil, next: visit.best(in: tenant)))) ?? []
+        visit.actions +=
+            (try? visit.gate.handle(.reset(by: nil, next: visit.inFront(of: visit.gate.responsible, in: tenant)))) ?? []
     }
 
     /// Ends the trial of a session that has no say any more, so that the next trial need not wait. The session is not told
@@ -238,7 +254,7 @@ extension ApplicationGates {
         else { return nil }
         let lock = tenant.lock(of: gate.key.device)
         let isProven = gate.state != .notOpened && lock.provenTerm == gate.term
-        let isProtected = lock.hash != nil && !isLeftOver(lock) && !isProven
+        let isProtected = lock.hash != nil && !tenant.isLeftOver(lock) && !isProven
         return isProtected ? .passcode(.required) : nil
     }
 
@@ -251,7 +267,7 @@ extension ApplicationGates {
             gate.isCurrent(OnboardingGate.Claim(session.session, term: term))
         else { return nil }
         let lock = tenant.lock(of: gate.key.device)
-        let isOptional = policy.noPasscodeRequired && (lock.hash == nil || isLeftOver(lock))
+        let isOptional = policy.noPasscodeRequired && (lock.hash == nil || tenant.isLeftOver(lock))
         return isOptional || lock.hash != nil && lock.provenTerm == gate.term ? nil : .passcode(.required)
     }
 
@@ -263,14 +279,6 @@ extension ApplicationGates {
             return tenant.lock(of: gate.key.device).hash == nil ? .passcode(.notCreated) : nil
         default: return nil
         }
-    }
-
-    /// Whether a passcode was chosen by a session that has not come to the end of onboarding, and has been replaced: like the
-    /// rest of that onboarding, it begins from the start.
-    func isLeftOver(_ lock: PasscodeLock) -> Bool {
-        guard lock.hash != nil else { return false }
-        let gate = tenant.gate(of: lock.key.device)
-        return gate.state == .onboarding && lock.provenTerm != gate.term
     }
 
     /// Forgets the passcode of a lock.

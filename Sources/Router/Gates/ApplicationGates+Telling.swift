@@ -29,15 +29,19 @@ extension ApplicationGates {
     private func announce(
         _ gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState, in plan: inout PlanDraft
     ) {
-        let kind: SceneEventKind = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
-        if application.delivery.lifeCycleEvents, application.delegate != nil {
-            plan.insert(SceneEvent(kind), .gate(gate.told, nil), for: .delegate(of: id), device: gate.key.device)
-        }
+        let kind = gate.changeOfResponsible
+        tellDelegate(kind, gate, in: &plan)
         // The responsible session may be far behind in the list of the sessions that are told.
         let responsible =
             attending.first { $0.key.session == gate.responsible }
             ?? gate.responsible.flatMap { tenant.sessions[$0] }.flatMap(state.after)
         if let responsible { plan.tell([responsible], kind, gate, in: tenant) }
+    }
+
+    /// Tells the delegate of a change of a gate. The end of a task is told under the name of its beginning.
+    func tellDelegate(_ kind: SceneEventKind, _ gate: OnboardingGate, in plan: inout PlanDraft) {
+        guard application.delivery.lifeCycleEvents, application.delegate != nil else { return }
+        plan.insert(SceneEvent(kind), .gate(gate.told, nil), for: .delegate(of: id), device: gate.key.device)
     }
 
     /// Ends a report of progress that has not been told yet: the next one has come.

@@ -64,7 +64,7 @@ struct ApplicationGates {
         let lock = tenant.lock(of: key.device)
         // A session that chose a passcode has not come to the end of onboarding; or no passcode was needed to come there.
         let hasFailed = visit.known.state == .onboarding && visit.gate.state == .notOpened
-        if hasFailed || visit.gate.isOpen && isLeftOver(lock) { forget(lock, in: &plan) }
+        if hasFailed || visit.gate.isOpen && tenant.isLeftOver(lock) { forget(lock, in: &plan) }
         finish(visit, in: &plan)
     }
 
@@ -85,9 +85,11 @@ struct ApplicationGates {
         return isRefused ? .gate(.notConfigured) : nil
     }
 
-    /// The refusal of a restoration that names another person than the one of the gate; nil if it does not.
+    /// The refusal of a success, of a restoration or once more, that names another person than the one of the gate; nil if it
+    /// does not.
     private func personRefusal(of request: GateRequest, at gate: OnboardingGate) -> Refusal? {
-        guard case .report(.succeed(let name?), by: let session, term: let term) = request, gate.state == .restoring,
+        guard case .report(.succeed(let name?), by: let session, term: let term) = request,
+            gate.state == .restoring || gate.isOpen,
             let known = gate.onboardingID, !known.isSame(as: name),
             gate.isCurrent(OnboardingGate.Claim(session.session, term: term))
         else { return nil }
@@ -105,10 +107,12 @@ struct ApplicationGates {
                 visit.mayTakeOver($0, from: responsible, at: plan.time)
             }
             return .open(by: key.session, takesOver: takesOver ?? false)
-        case .reset: return .reset(by: nil, next: visit.best(in: tenant))
-        // The person is where the application was locked.
-        case .lock(by: let session): return .lock(by: session.session, next: nil)
-        case .lockDevice: return .lock(by: nil, next: visit.best(in: tenant))
+        case .reset: return .reset(by: nil, next: visit.inFront(of: visit.gate.responsible, in: tenant))
+        // The person is where the application was locked, unless that session is out of sight.
+        case .lock(by: let session):
+            return .lock(by: visit.inFront(of: session.session, in: tenant), next: nil)
+        case .lockDevice:
+            return .lock(by: visit.inFront(of: visit.gate.responsible, in: tenant), next: nil)
         case .configure, .showDemo: preconditionFailure("A request that is no event of a gate.")
         case .report(let report, by: let session, term: let term):
             let claim = OnboardingGate.Claim(session.session, term: term)
@@ -154,6 +158,9 @@ struct ApplicationGates {
         let attending = visit.attending(in: tenant).compactMap(state.after)
         var actions: [OnboardingGate.Action] = []
         for action in visit.actions where !actions.contains(action) { actions.append(action) }
+        if visit.gate.isOpen, !visit.known.isOpen {
+            tellDelegate(visit.known.changeOfResponsible, visit.gate, in: &plan)
+        }
         for action in actions { perform(action, of: visit.gate, attending, state, in: &plan) }
     }
 }

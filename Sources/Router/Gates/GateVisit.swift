@@ -69,6 +69,16 @@ struct GateVisit {
         return session.isInForeground && !responsible.isInForeground
     }
 
+    /// The session at which the person is: the known one, unless it is not there, or is out of sight while another one is in the
+    /// foreground.
+    func inFront(of known: SessionID?, in tenant: Tenant) -> SessionID? {
+        let best = present(in: tenant, limit: 1).first
+        guard let known, let session = tenant.sessions[known], session.place(under: settings) == gate.key,
+            session.isInForeground || best?.isInForeground != true
+        else { return best?.key.session ?? known }
+        return known
+    }
+
     /// Another session takes over from a responsible one that is silent, if one is there that is not.
     mutating func passOn(in tenant: Tenant, at now: Timestamp) {
         guard let responsible = gate.responsible.flatMap({ tenant.sessions[$0] }), responsible.isSilent(at: now) else {

@@ -55,14 +55,16 @@ package struct OnboardingGate: Hashable, Sendable {
         /// The flow succeeded. The client keeps its result under this name if the gate has none yet. `next`, the best of the
         /// waiting sessions, follows on a reset.
         case succeed(Claim, storing: String, next: SessionID?)
-        /// The flow failed. `next`, the best of the waiting sessions, begins it again; a failed reset starts again.
+        /// The flow failed, or its session gives way at the passcode. `next`, the best of the waiting sessions, begins it again;
+        /// a failed reset starts again, and without a next session the passcode stays where it is.
         case fail(Claim, next: SessionID?, GateFailure)
         /// The application must ask for the passcode, in the session that has locked it if one has. `next` is the best
         /// connected session, nil if there is none.
         case lock(by: SessionID?, next: SessionID?)
         /// The passcode was correct.
         case unlock(Claim)
-        /// The gate must start over, at the request of a session, or of an operator if the claim is nil.
+        /// The gate must start over, at the request of a session; or of an operator if the claim is nil, with `next` as the
+        /// responsible session.
         case reset(by: Claim?, next: SessionID?)
         /// A participating session connected.
         case connected(SessionID)
@@ -175,6 +177,9 @@ package struct OnboardingGate: Hashable, Sendable {
     /// The report that came last.
     package var progress: ProgressReport? { operations.last }
 
+    /// The event that tells which session is responsible now, or that its task is done.
+    var changeOfResponsible: SceneEventKind { state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange }
+
     /// Whether notifications pass the gate.
     package var isOpen: Bool { state == .opened }
 
@@ -206,7 +211,9 @@ package struct OnboardingGate: Hashable, Sendable {
             return state.isFlow ? [.showProgress] : []
         case .succeed(let claim, let name, let next): return try succeed(claim, storing: name, next)
         case .fail(let claim, let next, let failure):
-            try check(claim, in: state.isFlow)
+            try check(claim, in: state.needsSomebody)
+            // The session at the passcode gives way to another one, if one is in front.
+            if state == .locked { return next.map { begin(.locked, by: $0) } ?? [] }
             self.failure = failure
             if state == .resetting { return begin(.resetting, by: claim.session) }
             return next.map { begin(state, by: $0) } ?? stop()
@@ -231,7 +238,8 @@ package struct OnboardingGate: Hashable, Sendable {
     private mutating func open(by session: SessionID, _ takesOver: Bool) -> [Action] {
         guard state == .notOpened else {
             guard state.needsSomebody else { return [] }
-            return takesOver && responsible != session ? begin(state, by: session) : connected(session)
+            let isFree = responsible == nil || takesOver && responsible != session
+            return isFree ? begin(state, by: session) : []
         }
         failure = nil
         return begin(onboardingID == nil ? .onboarding : .restoring, by: session)
@@ -256,7 +264,7 @@ package struct OnboardingGate: Hashable, Sendable {
         }
         onboardingID = nil
         failure = nil
-        return [.wipe] + begin(.resetting, by: claim?.session ?? responsible ?? next)
+        return [.wipe] + begin(.resetting, by: claim?.session ?? next ?? responsible)
     }
 
     /// Ends everything that waits at the gate up to this notification.

@@ -27,9 +27,19 @@ package enum Prompt: String, CaseIterable, Hashable, Sendable {
     case newPasscode
     /// The label for the key of the device.
     case useDeviceKey
+    /// The question whether the key of the device is to stand in for the passcode.
+    case allowDeviceKey
+    /// The label that says yes to it.
+    case enableDeviceKey
+    /// The label that says no to it.
+    case skipDeviceKey
 
     /// The message of a wrong passcode.
     case invalidPasscode
+    /// The message of a try that comes too soon.
+    case tooManyTries
+    /// The message after the last try.
+    case retryLimitReached
     /// The message of two entries that differ.
     case failedToMatch
     /// The message of a change that leaves the passcode as it is.
@@ -60,7 +70,12 @@ package enum Prompt: String, CaseIterable, Hashable, Sendable {
         case .changePasscode: "Enter your present passcode."
         case .newPasscode: "Choose a new passcode."
         case .useDeviceKey: "Use the key of this device."
+        case .allowDeviceKey: "Use the key of this device instead of the passcode?"
+        case .enableDeviceKey: "Use it"
+        case .skipDeviceKey: "Not now"
         case .invalidPasscode: "The passcode is wrong."
+        case .tooManyTries: "Passcodes are not tried that fast; wait."
+        case .retryLimitReached: "There are no tries left: the application is reset."
         case .failedToMatch: "The two passcodes are not the same."
         case .passcodeUnchanged: "The new passcode is the present one."
         case .minLength: "The passcode must have at least {minimum} characters."
@@ -78,7 +93,7 @@ package enum Prompt: String, CaseIterable, Hashable, Sendable {
 package struct PromptTexts: Hashable, Sendable {
     /// A text in one language.
     package struct Entry: Hashable, Sendable {
-        /// A language tag as in RFC 5646, in lower case, such as `de` or `de-at`.
+        /// A language tag as in RFC 5646, in lower case, such as `de` or `de-at`; `*` for every language without a text.
         package var language: String
         package var prompt: Prompt
         package var text: String
@@ -90,6 +105,9 @@ package struct PromptTexts: Hashable, Sendable {
         }
     }
 
+    /// The name of the texts for languages that have none.
+    package static let everyLanguage = "*"
+
     /// The entries in the order in which they were given.
     package var entries: [Entry]
 
@@ -98,11 +116,11 @@ package struct PromptTexts: Hashable, Sendable {
     }
 
     /// The text in the first of the languages that has one; a language that has none falls back to the one that it is a
-    /// variety of. Failing all, the standard text.
+    /// variety of. Failing all, the text for every language, and then the standard text.
     ///
     /// - Parameter languages: Language tags, the best one first.
     package func text(of prompt: Prompt, in languages: [String]) -> String {
-        for language in languages {
+        for language in languages + [Self.everyLanguage] {
             var tag = language.lowercased()
             while !tag.isEmpty {
                 if let entry = entries.first(where: { $0.prompt == prompt && $0.language.isSame(as: tag) }) {

@@ -59,14 +59,17 @@ extension ResourceRef {
 }
 
 extension ResourceDraft {
-    /// The command that makes the resource. It leaves the live state of an existing session alone.
-    func command(replacing before: ResourceValue?) -> Command {
+    /// The command that makes the resource. It leaves the live state of an existing session alone, and its data of a person
+    /// while its gate is closed.
+    func command(replacing before: ResourceValue?, isCovered: (SceneSession) -> Bool) -> Command {
         switch self {
         case .application(let draft): return .putApplication(draft)
         case .source(let draft): return .putSource(draft)
         case .session(let key, let draft):
             guard case .session(let session)? = before else { return .putSession(key, draft) }
-            return .patchSession(key, SessionPatch(specifying: draft, of: session))
+            var patch = SessionPatch(specifying: draft, of: session)
+            if isCovered(session) { (patch.userInfo, patch.stateRestorationActivity) = (nil, nil) }
+            return .patchSession(key, patch)
         }
     }
 }
@@ -75,6 +78,7 @@ extension SessionPatch {
     /// A patch with everything that a draft specifies, and nothing of the session's live state.
     fileprivate init(specifying draft: SessionDraft, of session: SceneSession) {
         self.init()
+        isSpecification = true
         var known = session
         known.leaveDemo()
         // The demo that a session shows goes on, unless the configuration that it returns to is another one.
@@ -94,7 +98,7 @@ extension SessionPatch {
                         format: .set($0.format)))
             } ?? .remove
         // A null takes a member away, but not from a session that was made with it.
-        if !session.userInfo.value.holds(draft.userInfo) { userInfo = draft.userInfo }
+        if let specified = draft.userInfo, !session.userInfo.value.holds(specified) { userInfo = specified }
         stateRestorationActivity = draft.stateRestorationActivity
         leaseSeconds = draft.leaseSeconds.map { .set($0) } ?? .remove
         observers = .set(draft.observers)

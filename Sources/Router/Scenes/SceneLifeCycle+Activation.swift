@@ -12,6 +12,8 @@ package struct ActivationRequest: Sendable {
     /// The content that the scene is to show.
     package var userActivity: UserActivity?
     package var options: ActivationOptions
+    /// Whether a session is made even if one prefers the content.
+    package var isNew = false
     /// The key under which the client may repeat the request.
     package var once: RepeatableRequest?
 
@@ -80,6 +82,11 @@ extension SceneLifeCycle {
             }
             bringForward(session, options, request.content, replying: false, in: &plan)
         } else if let session = try tenant.session(preferring: request, on: device, &plan.work) {
+            // The session was made for the content, and is brought forward when it has its configuration.
+            guard !session.awaitsConfiguration else {
+                plan.reads.append(.session(session.key))
+                return plan.reply = .session(session, created: false)
+            }
             let after = bringForward(session, options, request.content, in: &plan, as: .prefers)
             plan.reply = .session(after, created: false)
         } else {
@@ -100,7 +107,8 @@ extension SceneLifeCycle {
                 .scene(.requestDenied("The manifest has no scene configuration with an endpoint for this role.")))
         }
         guard limits.haveRoom(in: tenant) else { return plan.refuse(.tooManySessions(limit: limits.sessions)) }
-        let session = plan.ids.session(configuration, of: role, in: id, device: device, at: plan.time)
+        var session = plan.ids.session(configuration, of: role, in: id, device: device, at: plan.time)
+        session.prefer(request.userActivity?.contentID)
         plan.reply = .session(session, created: true)
         plan.make(session, for: options)
         if !session.awaitsConfiguration {
@@ -204,12 +212,12 @@ extension Tenant {
     fileprivate func session(
         preferring request: ActivationRequest, on device: DeviceID?, _ work: inout DecisionWork
     ) throws(MissingFacts) -> SceneSession? {
-        guard let contentID = request.userActivity?.contentID else { return nil }
+        guard let contentID = request.userActivity?.contentID, !request.isNew else { return nil }
         let query = RegistryQuery(
             device: device, contentID: contentID, prefersRequiresCan: application.routing.prefersRequiresCan)
         var found: SceneSession?
         registry.visit(.prefers, for: query, &work) { id in
-            guard let session = sessions[id], id != request.options.requestingSession, !session.awaitsConfiguration,
+            guard let session = sessions[id], id != request.options.requestingSession,
                 request.role.map({ session.role.isSame(as: $0) }) ?? true
             else { return true }
             found = session

@@ -66,7 +66,7 @@ extension SceneLifeCycle {
             application.isDemo(attempt, of: session, reachedAt: tenant.endpoint(of: session))
         {
             let (patch, isWhole) = change.ofDemo
-            return (patch, isWhole ? nil : "shows-demo")
+            return (patch, isWhole ? nil : PersonalDataFault.showsDemo.rawValue)
         }
         let sequence = attempt.sequence
         let notification = lanes.delivery(sequence)?.notification
@@ -74,19 +74,13 @@ extension SceneLifeCycle {
         // An application that was deleted meanwhile has forgotten its persons too.
         let wasAskedBeforeReset =
             notification?.recall == .applicationDeleted || tenant.deliveries.wasAskedBeforeReset(sequence)
-        guard wasAskedBeforeReset || isQuestion && isUnattended(key.session) else { return (change, nil) }
+        let isUnattended = tenant.sessions[key.session].map(isUnattended) ?? false
+        guard wasAskedBeforeReset || isQuestion && isUnattended else { return (change, nil) }
         var patch = change
         patch.userInfo = nil
         patch.stateRestorationActivity = nil
         let isWhole = change.userInfo == nil && change.stateRestorationActivity == nil
-        return (patch, isWhole ? nil : "reset-meanwhile")
-    }
-
-    /// Whether the gate of a session was reset, or reached for the first time, and has not been passed since.
-    private func isUnattended(_ id: SessionID) -> Bool {
-        guard let session = tenant.sessions[id], application.gates.onboarding != nil else { return false }
-        let gate = tenant.gate(of: session.device)
-        return gate.term > 0 && gate.onboardingID == nil
+        return (patch, isWhole ? nil : PersonalDataFault.resetMeanwhile.rawValue)
     }
 
     /// A receiver that connects out was told to connect by the notification that waited for it: the event of the same number,
@@ -127,6 +121,7 @@ extension Refusal {
         switch self {
         case .illegalTransition: "illegal-transition"
         case .tooMuchUserInfo: "user-info-too-large"
+        case .restorationActivity(let code, _): code
         default: "refused"
         }
     }

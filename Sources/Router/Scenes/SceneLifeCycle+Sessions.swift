@@ -33,19 +33,30 @@ extension SceneLifeCycle {
     private func put(_ id: SessionID, _ draft: SessionDraft, in plan: inout PlanDraft) throws(MissingFacts) {
         let existing = tenant.sessions[id]
         let discarded = tenant.discarded[id]
+        // A read of a session that shows the demo has its configuration; put back, it is the one from before.
+        let isOfDemo = existing?.isInDemo == true && draft.configuration.map(application.isDemo) == true
+        let name = isOfDemo ? existing?.afterDemo.configuration : draft.configuration
+        let kept = existing.flatMap { $0.device == draft.device && tenant.isCovered($0) ? $0 : nil }
+        let activity = draft.stateRestorationActivity.map(JSONDocument.init(_:)) ?? kept?.stateRestorationActivity
+        let userInfo = draft.userInfo.map(JSONDocument.init(_:)) ?? kept?.userInfo ?? .emptyObject
         var session = SceneSession(
-            key: key(id), role: draft.role, configuration: draft.configuration ?? "", device: draft.device,
+            key: key(id), role: draft.role, configuration: name ?? "", device: draft.device,
             activationState: existing?.activationState ?? .unattached, conditions: draft.conditions,
             endpoint: draft.endpoint?.resolved(replacing: existing?.endpoint, at: plan.time),
-            stateRestorationActivity: draft.stateRestorationActivity.map(JSONDocument.init(_:)),
-            userInfo: JSONDocument(draft.userInfo),
+            stateRestorationActivity: activity, userInfo: userInfo,
             leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
             creationSequence: existing?.creationSequence ?? plan.ids.nextCreationSequence(),
             connection: (existing ?? discarded)?.connection ?? SceneConnection(), observers: draft.observers,
             whileAway: draft.whileAway)
         session.register(draft.activationState, at: plan.time)
-        do {
-            session = try configured(session, naming: draft.configuration)
+        do throws(Refusal) {
+            if existing == nil, !draft.mayMake { throw .unknownSession(session.key) }
+            try check(draft.condition, of: session.key, at: existing)
+            if draft.endpoint?.hasCurrentKeys(of: existing?.endpoint, at: plan.time) == false {
+                throw .signingKeysChanged(.session(session.key))
+            }
+            try checkPersonalData(from: existing, to: session)
+            session = try configured(session, naming: name)
             session = try checked(session, replacing: existing, at: plan.time)
         } catch {
             return plan.refuse(error)
@@ -57,11 +68,13 @@ extension SceneLifeCycle {
         // The delegate hears of the discarded session before anything is told of this one.
         if let discarded { try tellDelegate(of: discarded, in: &plan) }
         followEndpoint(of: session, in: &plan)
+        if let existing { tellScreen(of: session, replacing: existing, in: &plan) }
     }
 
     func patch(_ id: SessionID, _ patch: SessionPatch, in plan: inout PlanDraft) {
         guard let session = tenant.sessions[id] else { return plan.refuse(.unknownSession(key(id))) }
         do {
+            try checkPersonalData(of: patch, at: session)
             let patched = try patched(session, by: patch, at: plan.time)
             plan.reply = .session(move(patched, to: patch.activationState, in: &plan), created: false)
             if application.manifest.allowsOneSceneOnly { plan.reads.append(.sessions(self.id)) }
@@ -137,6 +150,9 @@ extension SceneLifeCycle {
         let limit = RouterLimits.userInfoBytes
         let documents = [session.userInfo, session.stateRestorationActivity].compactMap(\.self)
         guard documents.allSatisfy({ $0.bytes.count <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
+        if let activity = session.stateRestorationActivity, activity != existing?.stateRestorationActivity {
+            try checkRestoration(activity)
+        }
         if let refusal = limits.exceeded(by: session, replacing: existing, in: tenant) { throw refusal }
         if application.manifest.allowsOneSceneOnly,
             session.role.isSame(as: SceneRole.windowApplication), session.comes(inPlaceOf: existing),
@@ -148,6 +164,21 @@ extension SceneLifeCycle {
         session.endpoint?.keys.forgetEnded(at: now)
         session.renewLease(at: now)
         return session
+    }
+}
+
+extension SceneLifeCycle {
+    /// A scene continues its restoration activity like one that is brought to it, so both have the same form.
+    private func checkRestoration(_ activity: JSONDocument) throws(Refusal) {
+        let type: String
+        do { type = try UserActivity(activity.value).activityType } catch {
+            throw .restorationActivity(code: error.code, message: error.message)
+        }
+        guard application.manifest.restores(type) else {
+            throw .restorationActivity(
+                code: "unlisted-activity-type",
+                message: "The manifest's userActivityTypes do not name the type of this activity.")
+        }
     }
 }
 

@@ -8,6 +8,7 @@ import RouterPlugin
 //     SceneLifeCycle+Discarding      discarded, deleted; the delegate is told
 //     SceneLifeCycle+Answers         changed by an answer to a message
 //     SceneLifeCycle+Observers       told to sessions that observe
+//     SceneLifeCycle+Persons         the data that a session keeps of a person
 
 /// Plans the life of an application's scene sessions. It sees the application's tenant and lanes, and adds to a draft.
 struct SceneLifeCycle {
@@ -90,6 +91,7 @@ struct SceneLifeCycle {
 
     /// Puts events into the lane of their session, if its application wants to hear of them.
     func tell(_ callbacks: [Callback], expiration: Expiration = .never, in plan: inout PlanDraft) {
+        if let last = callbacks.last, last.event.kind == .didEnterBackground { cover(last.session, in: &plan) }
         for callback in callbacks where tenant.hears(callback.session) {
             var callback = callback
             if callback.event.kind == .willConnect {
@@ -108,6 +110,16 @@ struct SceneLifeCycle {
                 callback.event, callback.facts, for: callback.session.key, device: callback.session.device,
                 expiration: expiration)
         }
+    }
+
+    /// A scene that leaves the foreground of an open application covers it before it answers anything about its way.
+    private func cover(_ session: SceneSession, in plan: inout PlanDraft) {
+        guard let settings = application.gates.onboarding, settings.coversInBackground, !session.takesNoPart else {
+            return
+        }
+        let gate = tenant.gate(of: session.device)
+        plan.reads.append(.gate(gate.key))
+        if gate.isOpen { plan.tell([session], .hideApplicationScreen, gate, in: tenant) }
     }
 
     /// The delegate is to hear which sessions are gone before another one connects: a set of them that it has failed to take

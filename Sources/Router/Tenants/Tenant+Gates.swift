@@ -52,6 +52,20 @@ extension Tenant {
         application.gates.onboarding != nil && (session.isInDemo || !gates.isOpen(for: session.device))
     }
 
+    /// A session as answers show it; with `reach`, its reachability too.
+    package func shown(_ session: SceneSession, _ reach: Reach? = nil) -> ShownSession {
+        ShownSession(
+            session: session, screen: screen(of: session), isCovered: isCovered(session) && !session.isObserver,
+            unreachable: reach.map { $0.obstacle(to: session) })
+    }
+
+    /// The rule by which answers show the past deliveries of a session.
+    package func pastShown(to session: SceneSession) -> PastDeliveries {
+        PastDeliveries(
+            device: session.device, isCovered: isCovered(session),
+            forgottenThrough: gate(of: session.device).forgottenThrough)
+    }
+
     /// When the application is locked on a device, if no session comes to the foreground before; nil if it is not going to be.
     func locksAt(of device: DeviceID?) -> Timestamp? {
         guard application.gates.onboarding != nil, let policy = application.gates.passcode else { return nil }

@@ -47,6 +47,7 @@ package struct Tenant: Sendable {
         let previous = sessions.put(session)
         if previous == nil { records.value.order.insert(session.key.session) }
         registeredBytes += session.registeredBytes - (previous?.registeredBytes ?? 0)
+        count(session.endpoint, insteadOf: previous?.endpoint)
         if previous?.conditions != session.conditions {
             records.value.registeredSteps += session.registeredSteps - (previous?.registeredSteps ?? 0)
         }
@@ -107,10 +108,21 @@ package struct Tenant: Sendable {
         guard let previous = sessions.remove(session) else { return }
         records.value.order.remove(session)
         registeredBytes -= previous.registeredBytes
+        count(nil, insteadOf: previous.endpoint)
         records.value.registeredSteps -= previous.registeredSteps
         states[Int(previous.activationState.rawValue)] -= 1
         if previous.disabled != nil { forgetAbsence(of: previous) }
         registry.remove(session)
+    }
+
+    /// Counts the URL of a session's own endpoint.
+    private mutating func count(_ endpoint: Endpoint?, insteadOf known: Endpoint?) {
+        if endpoint?.url == known?.url { return }
+        if let known, !known.isStream {
+            let left = records.value.ownURLs[known.url.hashValue, default: 1] - 1
+            records.value.ownURLs[known.url.hashValue] = left > 0 ? left : nil
+        }
+        if let endpoint, !endpoint.isStream { records.value.ownURLs[endpoint.url.hashValue, default: 0] += 1 }
     }
 
     /// Notes a session that takes no part in routing.
@@ -225,9 +237,14 @@ package struct Tenant: Sendable {
         return endpoint.placeholders.isEmpty ? endpoint : endpoint.filled(for: session)
     }
 
-    /// Whether other sessions are reached at the URL of a session: that of its configuration.
+    /// Whether other sessions are reached at the URL of a session: that of its configuration, or one that they name too.
     func sharesEndpoint(_ session: SceneSession) -> Bool {
-        if session.endpoint != nil { return false }
+        if let own = session.endpoint {
+            let isOfConfiguration = application.manifest.sceneConfigurations.contains {
+                $0.endpoint?.url.isSame(as: own.url) == true
+            }
+            return !own.isStream && (isOfConfiguration || records.value.ownURLs[own.url.hashValue, default: 0] > 1)
+        }
         guard let endpoint = application.manifest.configuration(named: session.configuration)?.endpoint else {
             return false
         }
@@ -253,6 +270,9 @@ private struct TenantRecords: Sendable {
     var gates = GateTable()
     var deliveries = TenantDeliveries()
     var registeredSteps = 0
+    /// The number of sessions with an endpoint of their own, by the hash of its URL. Two URLs of one hash count as one that
+    /// sessions share.
+    var ownURLs: [Int: Int32] = [:]
 }
 
 extension SceneSession {

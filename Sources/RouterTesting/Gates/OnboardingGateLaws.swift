@@ -67,7 +67,7 @@ package struct OnboardingGateLaws {
         case (.succeed, .opened): .stays
         case (.succeed, _): .refused
         case (.fail, .onboarding), (.fail, .restoring): isFollowed ? .stays : .enters(.notOpened)
-        case (.fail, .resetting): .stays
+        case (.fail, .resetting), (.fail, .locked): .stays
         case (.fail, _): .refused
         case (.lock, .opened): .enters(.locked)
         case (.lock, .locked): .stays
@@ -232,7 +232,6 @@ package struct OnboardingGateLaws {
         let hides = gate.term != before.term || before.isOpen && !gate.isOpen || stops
         var comer: SessionID?
         if case .connected(let session) = event { comer = session }
-        if case .open(let session, _) = event { comer = session }
         let hidesComer = comer.map { !gate.isOpen && gate.responsible != $0 } ?? false
         var isProgress = false
         if case .progress = event { isProgress = true }

@@ -151,6 +151,9 @@ package actor EngineHost {
                 reports.storeCommitted(transaction.changes.count, in: start.duration(to: .now))
                 note(transaction.changes)
             }
+            for case .putSession(let session) in transaction.changes {
+                streams.follow(session) { offer(Inbox.Entry(commands: [$0], answer: nil)) }
+            }
             return loop.committed(transaction, after: feed.isWanted ? feed.lastSequence : nil, at: clock.now)
         } catch {
             if error.code == .lost { giveUp(error) }

@@ -131,8 +131,8 @@ package struct ResourceDocuments {
                 throw Problem.withoutSpec("application", "A session needs its application.")
             }
             let id = try identifier(id, of: IdentifierKinds.Session.self)
-            let draft = try SessionBody.read(spec, within: scope(application))
-            return .session(SessionKey(application: application, session: id), draft)
+            let key = SessionKey(application: application, session: id)
+            return .session(key, try SessionBody.read(spec, of: key, within: scope(application)))
         case .source:
             let id = try identifier(id, of: IdentifierKinds.Source.self)
             return .source(try source(adding(application, to: spec), id))

@@ -10,7 +10,7 @@ package enum ResourceSpec {
             return specification(ApplicationBody.write(application), of: .application)
         case .session(var session):
             session.leaveDemo()
-            return specification(SessionBody.write(session), of: .session)
+            return specification(SessionBody.write(ShownSession(session: session)), of: .session)
         case .source(let source): return specification(SourceBody.write(source), of: .source)
         }
     }

@@ -71,10 +71,13 @@ final class StreamConsumer: Sendable {
     /// Whether it answers one request with what there is; its messages are acknowledged after its end.
     let isPoll: Bool
     let loop: any EventLoop
+    /// The token that it has come with; nil with a key.
+    let token: SessionToken?
     private let memory: StreamMemory
     private let state = Mutex(State())
 
-    init(session: SessionKey, isPoll: Bool, loop: any EventLoop, memory: StreamMemory) {
+    init(session: SessionKey, isPoll: Bool, loop: any EventLoop, memory: StreamMemory, token: SessionToken? = nil) {
+        self.token = token
         self.session = session
         self.isPoll = isPoll
         self.loop = loop

@@ -226,6 +226,15 @@ final class StreamHub: Sendable {
         }
     }
 
+    /// Ends the connection of a session that has gone to another device than that of its token: the person there is another one.
+    func follow(_ session: SceneSession, tell: Tell) {
+        let consumer = state.withLock { state in
+            state.slots.isEmpty ? nil : state.slots[session.key]?.consumer
+        }
+        guard let consumer, let token = consumer.token, token.device != session.device else { return }
+        detach(consumer, tell: tell)
+    }
+
     /// Detaches a receiver when its connection closes. A connection has one callback, however many polls come over it.
     func watch(_ consumer: StreamConsumer, over channel: any Channel, tell: @escaping Tell) {
         let id = ObjectIdentifier(channel)

@@ -22,7 +22,7 @@ struct EnvelopeStory {
             ],
             schedule: [5, 300], delegate: Endpoint(url: "https://delegate.example/", secret: "whsec_ZA=="),
             lifeCycleEvents: true)
-        application.manifest.userActivityTypes = ["open", "other"]
+        application.manifest.userActivityTypes = ["open", "other", "edit"]
         application.gates.onboarding = OnboardingSettings()
         self.application = application
         bench = try Workbench(

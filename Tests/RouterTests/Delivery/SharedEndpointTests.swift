@@ -25,6 +25,37 @@ struct SharedEndpointTests {
         return bench
     }
 
+    @Test("At a URL that sessions name themselves the trouble of one holds no other, and one alone has a breaker")
+    func ownURL() throws {
+        var bench = try Workbench(.gallery(schedule: Array(repeating: 0, count: 20)), [])
+        func put(_ id: String, at url: String) throws {
+            var draft = SessionDraft.of(Scene(SessionID(unchecked: id), can: "SELF == '\(id)'", .foregroundActive))
+            draft.endpoint = EndpointDraft(url: url, keys: nil, freshSecret: "whsec_ZA==")
+            try bench.run(.putSession(.gallery(SessionID(unchecked: id)), draft))
+        }
+        func isHeld(_ id: String, after failing: String) throws -> Bool {
+            try bench.accept(ContentID(failing))
+            try Self.end(&bench, failing, 5)
+            try bench.accept(ContentID(id))
+            return try !bench.start().contains { $0.receiver.session.text == id }
+        }
+        let (own, other) = ("https://own.example/", "https://other.example/")
+        for id in ["A", "B"] { try put(id, at: own) }
+        #expect(try !isHeld("B", after: "A"))
+        // A session that moves away leaves the URL to the other one.
+        try put("C", at: other)
+        try put("D", at: other)
+        try put("D", at: "https://third.example/")
+        try bench.accept("C")
+        try Self.end(&bench, "C", 5)
+        #expect(bench.engine.planner.endpoints[EndpointKey(application: .gallery, url: other)]?.breaker.phase == .open)
+        // The URL of a configuration is shared with the sessions of that.
+        try put("E", at: Self.url)
+        try bench.accept("E")
+        try Self.end(&bench, "E", 5)
+        #expect(bench.engine.planner.endpoints[Self.endpoint]?.breaker.phase != .open)
+    }
+
     /// Lets the session's attempts end like that.
     private static func end(
         _ bench: inout Workbench, _ id: String, _ times: Int = 1, _ result: TransferResult = .status(500)

@@ -42,7 +42,7 @@ struct ActivationTests {
     @Test("An existing session comes forward, and receives the activity where UIKit delivers it", arguments: steps)
     func comesForward(state: ActivationState, expected: [String]) throws {
         var bench = try Workbench(Self.application(), [Scene("A", state)])
-        try bench.patch(.gallery("A")) { $0.stateRestorationActivity = ["activityType": "edit"] }
+        try bench.patch(.gallery("A")) { $0.stateRestorationActivity = ["activityType": "open"] }
         bench.now = .second(7)
         let session = try bench.run(.activate(try Self.request("A", about: "doc/1"))).session
         #expect(session?.activationState == .foregroundActive && session?.lastActivatedAt == .second(7))
@@ -58,12 +58,49 @@ struct ActivationTests {
     @Test("Without an activity the scene continues only its restoration activity")
     func restored() throws {
         var bench = try Workbench(Self.application(), [Scene("A", .unattached)])
-        try bench.patch(.gallery("A")) { $0.stateRestorationActivity = ["activityType": "edit"] }
+        try bench.patch(.gallery("A")) { $0.stateRestorationActivity = ["activityType": "open"] }
         try bench.run(.activate(try Self.request("A")))
         let told = try bench.deliverAll()
         #expect(told.map(\.kind) == ["scene.willConnect", "scene.willEnterForeground", "scene.didBecomeActive"])
-        #expect(try bench.sent(told[0])["userActivity"]?["activityType"] == "edit")
+        #expect(try bench.sent(told[0])["userActivity"]?["activityType"] == "open")
         #expect(try bench.sent(told[0])["activation"] == .object(JSONObject()))
+    }
+
+    @Test("A session that is made for a content prefers it from the start, also while its configuration is open")
+    func madeForContent() throws {
+        let delegate = Endpoint(url: "https://delegate.example/", secret: "whsec_ZA==")
+        for delegate in [nil, delegate] {
+            var application = Self.application(delegate: delegate)
+            application.manifest.sceneConfigurations = [.standard, .standard]
+            application.manifest.sceneConfigurations[1].name = "Second"
+            var bench = try Workbench(application, [])
+            var made: Set<SessionID> = []
+            for _ in 0..<3 {
+                let session = try #require(try bench.run(.activate(try Self.request(about: "photo/9"))).session)
+                made.insert(session.key.session)
+                #expect(session.awaitsConfiguration == (delegate != nil))
+            }
+            #expect(made.count == 1, "Three taps are one window.")
+            let other = try bench.run(.activate(try Self.request(about: "photo/7"))).session
+            #expect(other.map { made.contains($0.key.session) } == false)
+        }
+    }
+
+    @Test("An activation may ask for another session although one prefers the content")
+    func another() throws {
+        var bench = try Workbench(Self.application(), [Scene("A", prefers: "SELF == 'compose'")])
+        var request = try Self.request(about: "compose")
+        #expect(try bench.run(.activate(request)).session?.key == .gallery("A"))
+        request.isNew = true
+        guard case .session(let session, created: true) = try bench.run(.activate(request)) else {
+            Issue.record("no session was made")
+            return
+        }
+        #expect(session.key != .gallery("A"))
+        var single = Self.application(multipleScenes: false)
+        single.manifest.allowsOneSceneOnly = true
+        bench = try Workbench(single, [Scene("A", prefers: "SELF == 'compose'")])
+        #expect(try bench.run(.activate(request)).refusal == .scene(.multipleScenesNotSupported))
     }
 
     @Test("The session that prefers the content comes forward, but not the requesting one")

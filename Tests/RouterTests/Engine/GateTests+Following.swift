@@ -83,7 +83,7 @@ extension GateTests {
         }
         #expect(bench.engine.gate(Self.phone)?.term == 3)
         // The first one that is heard of again takes the place of a silent one.
-        try bench.patch(Self.A) { $0.userInfo = ["a": 1] }
+        try bench.patch(Self.A) { $0.preferenceLevel = .set(1) }
         #expect(bench.engine.gate(Self.phone)?.responsible == "A" && bench.engine.gate(Self.phone)?.term == 4)
         try bench.run(.gate(.report(.succeed(storing: "person"), by: Self.A, term: 4)))
         #expect(bench.session("A")?.leaseExpiresAt == nil, "An open gate waits for no session.")

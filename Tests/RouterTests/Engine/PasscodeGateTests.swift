@@ -21,7 +21,7 @@ struct PasscodeGateTests {
     }
 
     /// Two windows of a phone, A ranking before the other; the gate has never been opened.
-    private static func fresh(_ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3)) throws -> Workbench {
+    static func fresh(_ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3)) throws -> Workbench {
         let scenes = [
             Scene("A", .foregroundActive, device: "phone"), Scene("B", .background, device: "phone"),
         ]
@@ -37,7 +37,7 @@ struct PasscodeGateTests {
         return try bench.run(.passcode(PasscodeRequest(step, by: speaker)))
     }
 
-    private static func create(_ bench: inout Workbench, deviceKey: DeviceKey? = nil, by key: SessionKey = A) throws {
+    static func create(_ bench: inout Workbench, deviceKey: DeviceKey? = nil, by key: SessionKey = A) throws {
         let hash = try passcodeHash(1)
         let reply = try ask(&bench, .create(hash, deviceKey: deviceKey), for: .creation, by: key)
         try #require(reply.passcode == .created)
@@ -61,7 +61,7 @@ struct PasscodeGateTests {
     }
 
     /// Likewise, but locked at some time, with a session back in the foreground.
-    private static func locked(
+    static func locked(
         _ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 0), deviceKey: DeviceKey? = nil,
         at time: Timestamp = .epoch
     ) throws -> Workbench {
@@ -356,25 +356,6 @@ struct PasscodeGateTests {
         #expect(try bench.deliverAll().allSatisfy { $0.notification.event != nil })
     }
 
-    @Test("A session in use locks the application at once, and an operator locks it on a device")
-    func lockingNow() throws {
-        var bench = try Self.opened(PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 300))
-        let gate = try #require(try bench.run(.gate(.lock(by: Self.B))).gate)
-        #expect(gate.state == .locked && gate.responsible == "B" && gate.term == 2)
-        #expect(try bench.accept(device: "phone").accepted?.placement == .gated("phone"))
-        #expect(try bench.run(.gate(.lock(by: Self.A))).refusal == nil, "It is locked already.")
-        try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundActive)))
-        #expect(try Self.type(&bench, Self.right, by: Self.B).passcode == .outcome(.right))
-        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
-        #expect(try bench.run(.gate(.lockDevice(Self.phone))).gate?.state == .locked)
-        #expect(bench.engine.passcodeLock(Self.phone).leftAt == nil)
-        // Without a passcode, it could not be unlocked.
-        bench = try Self.fresh()
-        #expect(try bench.run(.gate(.lock(by: Self.A))).refusal == .passcode(.notCreated))
-        try bench.run(.putApplication(.of(Self.application(nil))))
-        #expect(try bench.run(.gate(.lock(by: Self.A))).refusal == .passcode(.off))
-    }
-
     @Test("A session resets a locked device after the passcode only, unless an operator speaks for it")
     func resetting() throws {
         func reset(_ bench: inout Workbench, asOperator: Bool, by key: SessionKey = Self.A) throws -> Reply {
@@ -459,7 +440,7 @@ struct PasscodeGateTests {
         bench.engine.tenants[.gallery]?.gates.locks.count { !$0.isBlank } ?? 0
     }
 
-    private static func locked(_ bench: Workbench) -> Int {
+    static func locked(_ bench: Workbench) -> Int {
         bench.engine.tenants[.gallery]?.gates.all.count { $0.state == .locked } ?? 0
     }
 
@@ -591,5 +572,5 @@ struct PasscodeGateTests {
 }
 
 extension Reply {
-    fileprivate var passcode: PasscodeResult? { if case .passcode(let result, _) = self { result } else { nil } }
+    var passcode: PasscodeResult? { if case .passcode(let result, _) = self { result } else { nil } }
 }

@@ -192,7 +192,6 @@ struct ProofGateTests {
 }
 
 extension Reply {
-    fileprivate var passcode: PasscodeResult? { if case .passcode(let result, _) = self { result } else { nil } }
     /// The gate as the answer to a request about passcodes shows it.
     fileprivate var shown: OnboardingGate? { if case .passcode(_, let gate) = self { gate } else { nil } }
 }

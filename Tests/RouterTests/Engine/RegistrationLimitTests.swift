@@ -97,7 +97,7 @@ import Testing
         let limits = RegistrationLimits(sessions: 0, sessionBytes: 100)
         #expect(limits.exceeded(by: session, replacing: session, in: tenant) == nil)
         var greater = session
-        greater.userInfo = JSONDocument(try Self.draft(501).userInfo)
+        greater.userInfo = JSONDocument(try #require(try Self.draft(501).userInfo))
         #expect(limits.exceeded(by: greater, replacing: session, in: tenant) == .tooManySessionBytes(limit: 100))
     }
 

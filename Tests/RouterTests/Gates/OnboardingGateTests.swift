@@ -52,7 +52,7 @@ struct OnboardingGateTests {
         #expect(gate.term == 1)
         #expect(gate.screen(of: first) == .onboarding)
         #expect(gate.screen(of: second) == .screenshot)
-        #expect(try gate.handle(.open(by: second, takesOver: false)) == [.hideApplicationScreen(second)])
+        #expect(try gate.handle(.open(by: second, takesOver: false)) == [], "It has been told to wait.")
         #expect(gate.responsible == first)
     }
 
@@ -160,6 +160,18 @@ struct OnboardingGateTests {
         #expect(try gate.handle(.unlock(Claim(second, term: 3))) == [])
     }
 
+    @Test("The session at the passcode gives way to another one, if there is one")
+    func givingWay() throws {
+        var gate = try opened()
+        _ = try gate.handle(.lock(by: first, next: nil))
+        let failure = GateFailure(session: first)
+        #expect(try gate.handle(.fail(Claim(first, term: 2), next: nil, failure)) == [])
+        #expect(gate.state == .locked && gate.responsible == first && gate.term == 2)
+        let actions = try gate.handle(.fail(Claim(first, term: 2), next: second, failure))
+        #expect(actions == [.announceResponsible, .hideApplicationScreens])
+        #expect(gate.state == .locked && gate.responsible == second && gate.term == 3 && gate.failure == nil)
+    }
+
     @Test("A reset forgets the person at once, and is completed")
     func reset() throws {
         var gate = try opened()
@@ -167,11 +179,11 @@ struct OnboardingGateTests {
             try gate.handle(.reset(by: nil, next: second)) == [.wipe, .announceResponsible, .hideApplicationScreens])
         #expect(gate.state == .resetting)
         #expect(gate.onboardingID == nil)
-        #expect(gate.responsible == first)
-        _ = try gate.handle(.fail(Claim(first, term: 2), next: nil, GateFailure(session: first)))
+        #expect(gate.responsible == second)
+        _ = try gate.handle(.fail(Claim(second, term: 2), next: nil, GateFailure(session: second)))
         #expect(gate.state == .resetting)
         #expect(gate.term == 3)
-        _ = try gate.handle(.succeed(Claim(first, term: 3), storing: "onb_9", next: nil))
+        _ = try gate.handle(.succeed(Claim(second, term: 3), storing: "onb_9", next: nil))
         #expect(gate.state == .notOpened)
         #expect(gate.onboardingID == nil)
         _ = try gate.handle(.open(by: second, takesOver: false))

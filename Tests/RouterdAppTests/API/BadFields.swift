@@ -121,7 +121,9 @@ extension BadCall {
 
     static let sessions: [BadCall] = [
         session(#""colour":1"#, 400, "unknown-field", "/colour"),
-        session(#""id":"win-1""#, 400, "unknown-field", "/id"),
+        session(#""id":"other""#, 422, "invalid-field", "/id"),
+        session(#""application":"other""#, 422, "invalid-field", "/application"),
+        session(#""stateRestorationActivity":{"foo":1}"#, 422, "missing-field", "/stateRestorationActivity"),
         session(#""activationConditions":{"can":"TRUEPREDICATE"}"#, 400, "unknown-field", "/activationConditions/can"),
         session(#""role":1"#, 400, "wrong-type", "/role"),
         session(#""configuration":"Nothing""#, 422, "unknown-configuration", "/configuration"),

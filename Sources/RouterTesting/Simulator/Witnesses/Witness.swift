@@ -103,7 +103,7 @@ struct Witness {
         case .refused(.unknownApplication), .refused(.applicationDeleting), .refused(.storeUnavailable): break
         case .refused(.contentIDMissing):
             require(
-                request.notification.contentID == nil && request.notification.kind == .notification,
+                request.notification.contentID == nil,
                 "a notification is refused for want of a content id that it has")
         case .refused(.scene(.unlistedActivityType(let type))):
             require(!["edit", "kiosk"].contains(type), "an activity is refused that every manifest lists: \(type)")

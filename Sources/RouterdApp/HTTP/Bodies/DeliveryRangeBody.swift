@@ -7,7 +7,7 @@ import RouterPlugin
 ///                     {"sequence": 43, "id": "dlv_…", "state": "expired"}], "last": 57, "next": 43}
 ///
 /// The envelope is that of a delivered delivery alone: others are brought by the stream, when gates and order permit it, or
-/// not at all.
+/// not at all. Answers leave out envelopes for the next person, and at a closed gate.
 enum DeliveryRangeBody {
     /// States of a number, beside those of notifications.
     private enum Fate: String {
@@ -17,16 +17,17 @@ enum DeliveryRangeBody {
         case forgotten
     }
 
+    /// - Parameter past: The deliveries that the person at the session may see.
     /// - Throws: ``DeliveryFormatError`` if the standard format cannot render a message.
     static func write(
-        _ range: NumberedDeliveries, after: Int64, to session: SceneSession, isCovered: Bool,
+        _ range: NumberedDeliveries, after: Int64, to session: SceneSession, showing past: PastDeliveries,
         by webhooks: WebhookSender
     ) throws -> [UInt8] {
         var items = Dictionary(uniqueKeysWithValues: range.items.map { ($0.number, $0) })
         var envelopes: [Int64: [UInt8]] = [:]
         for item in range.items where item.isHere && item.notification.state == .delivered {
-            guard let payload = item.notification.payload else { continue }
-            let message = DeliveryMessage(arrived: item.notification, payload, at: session, isCovered: isCovered)
+            guard let payload = item.notification.payload, past.show(item.notification.header) else { continue }
+            let message = DeliveryMessage(arrived: item.notification, payload, at: session)
             envelopes[item.number] = try webhooks.envelope(of: message)
         }
         return JSONWriter.object { body in

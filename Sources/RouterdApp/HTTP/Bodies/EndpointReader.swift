@@ -11,6 +11,14 @@ extension ObjectReader {
         return try Self.endpoint(reader, within: scope)
     }
 
+    /// The endpoint of a session, whose `signingKeys` may be as reads show them, without secrets.
+    package mutating func sessionEndpoint(
+        _ key: String, within scope: EndpointScope
+    ) throws(Problem) -> EndpointDraft? {
+        guard let reader = try object(key) else { return nil }
+        return try Self.endpoint(reader, within: scope, takesShownKeys: true)
+    }
+
     /// The endpoint of a delegate, whose `signingKeys` may be as reads show them, without secrets.
     package mutating func delegate(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointDraft? {
         guard let reader = try object(key) else { return nil }

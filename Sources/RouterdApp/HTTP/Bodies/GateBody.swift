@@ -74,9 +74,11 @@ enum GateBody {
         return text
     }
 
-    static func write(_ gate: OnboardingGate, held: Int, to object: inout JSONObjectWriter) {
+    /// - Parameter paused: How many notifications wait in the lanes of its sessions.
+    static func write(_ gate: OnboardingGate, held: Int, paused: Int = 0, to object: inout JSONObjectWriter) {
         for member in gate.json.members { object.field(member.key, member.value) }
         object.field("held", held)
+        if paused > 0 { object.field("paused", paused) }
     }
 
     /// The number of sessions at a gate that are in demo mode, and the first of them, if there are any.

@@ -47,7 +47,9 @@ enum GateSettingsBody {
         var seen: Set<String> = []
         for member in languages.members {
             let language = member.key.lowercased()
-            guard isLanguageTag(language) else { throw invalid("has keys that are no language tags", at: pointer) }
+            guard language == PromptTexts.everyLanguage || isLanguageTag(language) else {
+                throw invalid("has keys that are no language tags", at: pointer)
+            }
             guard seen.insert(language).inserted else {
                 throw invalid("has the language \(language) twice", at: pointer)
             }

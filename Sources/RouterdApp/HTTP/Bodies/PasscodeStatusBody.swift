@@ -84,11 +84,11 @@ extension Problem {
         case .alreadyCreated: self.init(.conflict, "passcode-exists", "There is a passcode; it can be changed.")
         case .tooSoon(let seconds):
             self.init(
-                .tooManyRequests, "too-many-tries", "Passcodes are not tried that fast; wait.",
+                .tooManyRequests, "too-many-tries", Prompt.tooManyTries.standardText,
                 retryAfter: Int(clamping: seconds))
         case .exhausted:
             self.init(
-                .forbidden, "retry-limit-reached", "There are no tries left: the application is reset.",
+                .forbidden, "retry-limit-reached", Prompt.retryLimitReached.standardText,
                 pointer: "/passcode")
             triesRemaining = 0
         case .staleTrial:
@@ -104,6 +104,17 @@ extension Problem {
             self.init(
                 .conflict, "stale-challenge", "The challenge is over, or it is another one; ask for a new one.",
                 pointer: "/challenge")
+        }
+    }
+}
+
+extension PasscodeLock.Refusal {
+    /// The prompt that tells a person of it; nil if it is the program's matter.
+    var prompt: Prompt? {
+        switch self {
+        case .tooSoon: .tooManyTries
+        case .exhausted: .retryLimitReached
+        default: nil
         }
     }
 }

@@ -219,7 +219,7 @@ extension Problem {
                 "This apns-id or Idempotency-Key came before, with another body, or for another device or request.")
         case .scene(let refusal): self.init(refusal)
         case .broadcast(let refusal): self.init(refusal)
-        case .tooMuchUserInfo(let limit): self = .tooMuchUserInfo(limit)
+        case .tooMuchUserInfo, .personalData, .restorationActivity, .preconditionFailed: self = .ofStoredData(refusal)
         // Only the APNs listeners have requirements of devices.
         case .unknownDevice, .retiredDevice: self = .unexpectedReply
         case .storeUnavailable(let error):
@@ -269,10 +269,30 @@ extension Problem {
         }
     }
 
-    private static func tooMuchUserInfo(_ limit: Int) -> Problem {
-        Problem(
-            .unprocessableContent, "user-info-too-large",
-            "userInfo and stateRestorationActivity may have \(limit) bytes each.")
+    /// The data that a session keeps cannot be changed like this.
+    private static func ofStoredData(_ refusal: Refusal) -> Problem {
+        switch refusal {
+        case .tooMuchUserInfo(let limit):
+            Problem(
+                .unprocessableContent, "user-info-too-large",
+                "userInfo and stateRestorationActivity may have \(limit) bytes each.")
+        case .restorationActivity(let code, let message):
+            Problem(.unprocessableContent, code, message, pointer: "/stateRestorationActivity")
+        case .personalData(.resetMeanwhile):
+            Problem(
+                .conflict, PersonalDataFault.resetMeanwhile.rawValue,
+                "No person has passed the gate since its reset, or ever: the session keeps no userInfo and no activity yet."
+            )
+        case .personalData(.showsDemo):
+            Problem(
+                .conflict, PersonalDataFault.showsDemo.rawValue,
+                "The session shows the demo, of which it keeps no userInfo, no activity and no conditions.")
+        case .preconditionFailed(let key):
+            Problem(
+                .preconditionFailed, "precondition-failed",
+                "The session \(key.session) is not in the state that If-Match or If-None-Match names.")
+        default: .unexpectedReply
+        }
     }
 
     private init(_ refusal: BroadcastRefusal) {

@@ -6,9 +6,17 @@ package import RouterPlugin
 package enum SessionBody {
     private static let longestLease: Int64 = 30 * 24 * 60 * 60
 
-    /// Reads a whole session.
-    package static func read(_ body: JSONValue, within scope: EndpointScope) throws(Problem) -> SessionDraft {
+    /// Reads a whole session, or the answer to a read, which may be put back.
+    package static func read(
+        _ body: JSONValue, of key: SessionKey, within scope: EndpointScope
+    ) throws(Problem) -> SessionDraft {
         var reader = try ObjectReader(body)
+        if let named = try reader.identifier("id", of: IdentifierKinds.Session.self), named != key.session {
+            throw reader.invalid("id", "must be that of the path, \(key.session)")
+        }
+        if let named = try reader.string("application"), named != key.application.text {
+            throw reader.invalid("application", "must be that of the path, \(key.application)")
+        }
         let draft = try read(&reader, within: scope)
         try reader.finish()
         return draft
@@ -36,14 +44,21 @@ package enum SessionBody {
         if let conditions = try reader.object("activationConditions") {
             draft.conditions = try ConditionsBody.read(conditions)
         }
-        draft.endpoint = try reader.endpoint("endpoint", within: scope)
+        draft.endpoint = try reader.sessionEndpoint("endpoint", within: scope)
         draft.stateRestorationActivity = reader.value("stateRestorationActivity")
-        draft.userInfo = reader.value("userInfo") ?? draft.userInfo
+        draft.userInfo = reader.value("userInfo")
         draft.leaseSeconds = try reader.integer("leaseSeconds", in: 1...longestLease)
         draft.observers = try scope.observers(&reader) ?? []
         draft.whileAway = try whileAway(&reader)
-        try check(draft.userInfo, "userInfo", reader)
+        try check(draft.userInfo ?? .object(JSONObject()), "userInfo", reader)
         try check(draft.stateRestorationActivity ?? .object(JSONObject()), "stateRestorationActivity", reader)
+        // Reads show the present state by these.
+        for name in [
+            "applicationScreen", "leaseExpiresAt", "lastActivatedAt", "disabled", "epoch", "reachable",
+            "unreachableBecause",
+        ] {
+            _ = reader.presence(name)
+        }
         return draft
     }
 
@@ -131,25 +146,21 @@ package enum SessionBody {
         }
     }
 
-    /// Writes a session; the secret only if it was generated for this very answer.
+    /// Writes a session with its screen; the secret only if it was generated for this very answer. An answer at a closed gate
+    /// leaves out the data of the person.
     ///
-    /// - Parameter screen: The screen that the session shows; nil where there is no gate, or where it was not asked
-    ///   for.
+    /// - Parameter isOthers: Whether the caller speaks for another session of the device, and is not shown the endpoint.
     package static func write(
-        _ session: SceneSession, issuing freshSecret: String? = nil, screen: ApplicationScreen? = nil
+        _ shown: ShownSession, issuing freshSecret: String? = nil, isOthers: Bool = false
     ) -> [UInt8] {
         JSONWriter.object { body in
-            write(session, issuing: freshSecret, to: &body)
-            if let screen { body.field("applicationScreen", screen.rawValue) }
-        }
-    }
-
-    /// Writes a session with its screen and reachability.
-    static func write(_ shown: ShownSession) -> [UInt8] {
-        JSONWriter.object { body in
-            write(shown.session, to: &body)
+            let session = shown.session
+            write(session, isCovered: shown.isCovered, to: &body) { body in
+                guard let endpoint = session.endpoint, !isOthers else { return }
+                body.object("endpoint") { EndpointBody.write(endpoint, issuing: freshSecret, to: &$0) }
+            }
             if let screen = shown.screen { body.field("applicationScreen", screen.rawValue) }
-            write(shown.unreachable, to: &body)
+            if let unreachable = shown.unreachable { write(unreachable, to: &body) }
         }
     }
 
@@ -159,8 +170,9 @@ package enum SessionBody {
         if let unreachable { body.field("unreachableBecause", unreachable.rawValue) }
     }
 
-    package static func write(
-        _ session: SceneSession, issuing freshSecret: String? = nil, to body: inout JSONObjectWriter
+    private static func write(
+        _ session: SceneSession, isCovered: Bool, to body: inout JSONObjectWriter,
+        endpoint: (inout JSONObjectWriter) -> Void
     ) {
         body.field("id", session.key.session)
         body.field("application", session.key.application)
@@ -169,11 +181,11 @@ package enum SessionBody {
         body.field("device", session.device)
         body.field("activationState", session.activationState.name)
         body.object("activationConditions") { ConditionsBody.write(session.conditions, to: &$0) }
-        if let endpoint = session.endpoint {
-            body.object("endpoint") { EndpointBody.write(endpoint, issuing: freshSecret, to: &$0) }
+        endpoint(&body)
+        if !isCovered {
+            body.field("stateRestorationActivity", session.stateRestorationActivity)
+            body.field("userInfo", session.userInfo)
         }
-        body.field("stateRestorationActivity", session.stateRestorationActivity)
-        body.field("userInfo", session.userInfo)
         body.field("leaseSeconds", session.leaseSeconds)
         body.field("leaseExpiresAt", session.leaseExpiresAt)
         body.field("lastActivatedAt", session.lastActivatedAt)
@@ -183,20 +195,6 @@ package enum SessionBody {
         if !session.observers.isEmpty {
             body.array("observers") { list in for observer in session.observers { list.element(observer) } }
         }
-    }
-}
-
-/// A session with its screen and reachability.
-struct ShownSession: Sendable {
-    let session: SceneSession
-    /// Nil where there is no gate.
-    let screen: ApplicationScreen?
-    let unreachable: Unreachable?
-
-    init(_ session: SceneSession, in tenant: Tenant, _ reach: Reach) {
-        self.session = session
-        screen = tenant.screen(of: session)
-        unreachable = reach.obstacle(to: session)
     }
 }
 

@@ -28,10 +28,11 @@ extension API {
             guard wait == nil else {
                 throw Problem(.badRequest, "invalid-parameter", "A WebSocket has no waitSeconds.")
             }
-            return try await webSocket(request, context.channel, of: key)
+            return try await webSocket(request, context.channel, of: key, for: caller)
         }
         let consumer = StreamConsumer(
-            session: key, isPoll: wait != nil, loop: context.channel.eventLoop, memory: host.streams.memory)
+            session: key, isPoll: wait != nil, loop: context.channel.eventLoop, memory: host.streams.memory,
+            token: caller.token)
         try await attach(consumer, over: context.channel)
         if let wait { return await poll(consumer, for: wait, over: context.channel) }
         var headers: HTTPFields = [.contentType: EventStream.contentType, .cacheControl: "no-store"]
@@ -50,20 +51,21 @@ extension API {
             throw Problem(.badRequest, "invalid-parameter", "after must be the number of a delivery, or 0.")
         }
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
-        let found = await host.read { engine in
-            engine.tenants[key.application].map { tenant in
-                tenant.sessions[key.session].map { (session: $0, isCovered: tenant.isCovered($0)) }
-            }
-        }
-        guard let found else { throw Problem(.unknownApplication(key.application)) }
-        guard let (session, isCovered) = found else { throw Problem(.unknownSession(key)) }
         let range = try await reading(for: caller) {
             try $0.deliveries(of: key, after: after, limit: limit, bytes: DaemonLimits.rangeBytes)
         }
+        // Asked last: a gate that has closed meanwhile closes for this answer too.
+        let found = await host.read { engine in
+            engine.tenants[key.application].map { tenant in
+                tenant.sessions[key.session].map { (session: $0, past: tenant.pastShown(to: $0)) }
+            }
+        }
+        guard let found else { throw Problem(.unknownApplication(key.application)) }
+        guard let (session, past) = found else { throw Problem(.unknownSession(key)) }
         return .json(
             .ok,
             try DeliveryRangeBody.write(
-                range, after: after, to: session, isCovered: isCovered, by: host.sender.webhooks))
+                range, after: after, to: session, showing: past, by: host.sender.webhooks))
     }
 
     func attach(_ consumer: StreamConsumer, over channel: any Channel) async throws {

@@ -107,8 +107,7 @@ struct DecisionQuestion: Sendable {
     func expectAdmission(to tenant: Tenant) throws(Problem) {
         let application = tenant.application
         guard !isBroadcast || application.routing.broadcasts else { throw Problem(.broadcast(.off(application.id))) }
-        let lacksContentID = view.kind == .notification && view.contentID == nil
-        guard !(application.routing.requiresContentID && lacksContentID) else {
+        guard !application.routing.requiresContentID || view.contentID != nil else {
             throw Problem(.contentIDMissing(application.id))
         }
     }

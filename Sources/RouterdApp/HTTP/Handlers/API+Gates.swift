@@ -34,12 +34,10 @@ extension API {
         let key = GateKey(
             application: id, device: try query.identifier("device", of: IdentifierKinds.Device.self))
         try caller.expect(key.device)
-        let (application, gate, held, demos) = await host.read { engine in
+        let (application, gate, counts, demos) = await host.read { engine in
             let tenant = engine.tenants[id]
-            return (
-                tenant?.application, engine.gate(key), engine.heldCount(behind: key),
-                tenant?.demosByDevice[key.device] ?? []
-            )
+            let counts = (held: engine.heldCount(behind: key), paused: engine.pausedCount(behind: key))
+            return (tenant?.application, engine.gate(key), counts, tenant?.demosByDevice[key.device] ?? [])
         }
         guard let application else { throw Problem(.unknownApplication(id)) }
         guard let gate, let settings = application.gates.onboarding else { throw Problem(.gateOff(id)) }
@@ -47,10 +45,13 @@ extension API {
         return .json(
             .ok,
             JSONWriter.object { body in
-                GateBody.write(gate, held: held, to: &body)
+                GateBody.write(gate, held: counts.held, paused: counts.paused, to: &body)
                 GateBody.write(demos, to: &body)
                 body.field("configuration", gate.configuration?.value)
-                body.object("welcome") { GateBody.write(settings, at: gate, in: languages, to: &$0) }
+                body.object("welcome") { welcome in
+                    welcome.field("displayName", application.displayName)
+                    GateBody.write(settings, at: gate, in: languages, to: &welcome)
+                }
             })
     }
 
@@ -130,10 +131,13 @@ extension API {
     }
 
     /// Configures a device, as a discovery service, a QR code or a management of devices says.
-    @Sendable func configureGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func configureGate(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
         if case .absent = reader.presence("device") { throw reader.missing("device") }
         let device = try reader.identifier("device", of: IdentifierKinds.Device.self)
+        if caller.token != nil, try caller.ownDevice(insteadOf: device) != device { throw reader.missing("device") }
         var document: JSONDocument?
         switch reader.presence("configuration") {
         case .absent: throw reader.missing("configuration")

@@ -17,8 +17,13 @@ extension API {
     }
 
     /// The other events that UIKit routes like notifications: user activities, URLs and shortcut items.
-    @Sendable func postEvent(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        try await post(request, context, try request.query("device"), to: Self.sceneSource)
+    @Sendable func postEvent(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        var query = try request.query("device")
+        let device = try query.identifier("device", of: IdentifierKinds.Device.self)
+        if let own = try caller.ownDevice(insteadOf: device) { query["device"] = own.text }
+        return try await post(request, context, query, to: Self.sceneSource)
     }
 
     private func post(

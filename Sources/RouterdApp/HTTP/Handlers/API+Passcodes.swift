@@ -29,7 +29,7 @@ extension API {
         try body.finish()
         let (speaker, languages) = (body.speaker, request.languages())
         let answer = try await hasher.inTurn(of: context.application()) { turn in
-            let trial = try await begin(by: speaker)
+            let trial = try await begin(by: speaker, in: languages)
             let verdict = try await turn.verify(passcode, against: trial.hash)
             return try await gate(after: .finish(trial, verdict, choosing: nil), by: speaker, in: languages)
         }
@@ -52,7 +52,7 @@ extension API {
                 pointer: "/newPasscode")
         }
         let answer = try await hasher.inTurn(of: context.application()) { turn in
-            let trial = try await begin(by: speaker)
+            let trial = try await begin(by: speaker, in: languages)
             let verdict = try await turn.verify(passcode, against: trial.hash)
             let hash = verdict.isRight ? try await turn.hash(chosen) : nil
             return try await gate(after: .finish(trial, verdict, choosing: hash), by: speaker, in: languages)
@@ -68,7 +68,7 @@ extension API {
         try body.finish()
         let nonce = DeviceKeyReader.nonce()
         let step: PasscodeRequest.Step = isForProof ? .challengeForProof(nonce: nonce) : .challenge(nonce: nonce)
-        guard case (.challenge(let challenge), _) = try await perform(step, by: body.speaker) else {
+        guard case (.challenge(let challenge), _) = try await perform(step, by: body.speaker, in: []) else {
             throw Problem.unexpectedReply
         }
         return .json(
@@ -145,7 +145,7 @@ extension API {
         let policy = try await place(of: speaker).place.policy
         guard key == nil || policy.allowsBiometrics else { throw Problem(PasscodeLock.Refusal.biometricsNotAllowed) }
         let answer = try await hasher.inTurn(of: context.application()) { turn in
-            let trial = try await begin(by: speaker)
+            let trial = try await begin(by: speaker, in: languages)
             let verdict = try await turn.verify(passcode, against: trial.hash)
             return try await gate(after: .exchangeKey(trial, verdict, key), by: speaker, in: languages)
         }
@@ -159,11 +159,11 @@ extension API {
         let query = try request.query("device", "language")
         let device = try query.identifier("device", of: IdentifierKinds.Device.self)
         try caller.expect(device)
-        let key = GateKey(application: id, device: device)
         let found = await host.read { engine in
-            (application: engine.tenants[id]?.application, lock: engine.passcodeLock(key))
+            engine.tenants[id].map { (application: $0.application, lock: $0.shownLock(of: device)) }
         }
-        guard let application = found.application else { throw Problem(.unknownApplication(id)) }
+        guard let found else { throw Problem(.unknownApplication(id)) }
+        let application = found.application
         guard let policy = application.gates.passcode else { throw Problem(PasscodeLock.Refusal.off) }
         let languages = request.languages(query["language"])
         return .json(
@@ -234,8 +234,12 @@ extension API {
     }
 
     /// Counts a try; it is durable when this returns.
-    private func begin(by speaker: PasscodeRequest.Speaker) async throws(Problem) -> PasscodeLock.Trial {
-        guard case (.trial(let trial), _) = try await perform(.begin, by: speaker) else { throw .unexpectedReply }
+    private func begin(
+        by speaker: PasscodeRequest.Speaker, in languages: [String]
+    ) async throws(Problem) -> PasscodeLock.Trial {
+        guard case (.trial(let trial), _) = try await perform(.begin, by: speaker, in: languages) else {
+            throw .unexpectedReply
+        }
         return trial
     }
 
@@ -246,14 +250,13 @@ extension API {
         after step: PasscodeRequest.Step, by speaker: PasscodeRequest.Speaker, in languages: [String],
         refusing refusal: Problem = .invalidSignature
     ) async throws(Problem) -> [UInt8] {
-        let (result, gate) = try await perform(step, by: speaker)
+        let (result, gate) = try await perform(step, by: speaker, in: languages)
         switch result {
         case .created, .outcome(.right), .answered(true), .proof(.success): break
         case .outcome(.wrong(let left)):
-            let prompts = await host.read { $0.tenants[speaker.session.application]?.application.gates.prompts }
             throw .invalidPasscode(
-                triesRemaining: left, (prompts ?? PromptTexts()).text(of: .invalidPasscode, in: languages))
-        case .outcome(.exhausted): throw Problem(PasscodeLock.Refusal.exhausted)
+                triesRemaining: left, await text(of: .invalidPasscode, for: speaker, in: languages))
+        case .outcome(.exhausted): throw await problem(.exhausted, for: speaker, in: languages)
         case .outcome(.expired): throw Problem(PasscodeLock.Refusal.expired)
         case .answered(false): throw refusal
         case .proof(.failure(let fault)): throw .invalidProof(fault)
@@ -264,10 +267,31 @@ extension API {
     }
 
     private func perform(
-        _ step: PasscodeRequest.Step, by speaker: PasscodeRequest.Speaker
+        _ step: PasscodeRequest.Step, by speaker: PasscodeRequest.Speaker, in languages: [String]
     ) async throws(Problem) -> (PasscodeResult, OnboardingGate) {
-        guard case .passcode(let result, let gate) = try await submit(.passcode(PasscodeRequest(step, by: speaker)))
-        else { throw .unexpectedReply }
-        return (result, gate)
+        let command = Command.passcode(PasscodeRequest(step, by: speaker))
+        switch await host.submit([command])?.first {
+        case nil: throw .overloaded
+        case .passcode(let result, let gate)?: return (result, gate)
+        case .refused(.passcode(let refusal))?: throw await problem(refusal, for: speaker, in: languages)
+        case .refused(let refusal)?: throw Problem(refusal)
+        default: throw .unexpectedReply
+        }
+    }
+
+    /// A refusal of a passcode, in the words of the application where a person reads it.
+    private func problem(
+        _ refusal: PasscodeLock.Refusal, for speaker: PasscodeRequest.Speaker, in languages: [String]
+    ) async -> Problem {
+        var problem = Problem(refusal)
+        if let prompt = refusal.prompt { problem.detail = await text(of: prompt, for: speaker, in: languages) }
+        return problem
+    }
+
+    private func text(
+        of prompt: Prompt, for speaker: PasscodeRequest.Speaker, in languages: [String]
+    ) async -> String {
+        let prompts = await host.read { $0.tenants[speaker.session.application]?.application.gates.prompts }
+        return (prompts ?? PromptTexts()).text(of: prompt, in: languages)
     }
 }

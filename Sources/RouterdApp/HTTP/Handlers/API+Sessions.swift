@@ -15,12 +15,19 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         let key = try context.sessionKey()
-        let draft = try SessionBody.read(
-            try await request.json(), within: scope(key.application))
-        try caller.expectOwn(draft)
+        var draft = try SessionBody.read(
+            try await request.json(), of: key, within: scope(key.application))
+        draft.condition = try request.putCondition()
+        if let token = caller.token {
+            draft.mayMake = !token.wasThere
+            let observers = await host.read { $0.session(key)?.observers } ?? []
+            // Observers that a key has named stay.
+            if draft.observers.isEmpty || draft.observers == observers { draft.observers = observers }
+            try caller.expectOwn(draft, observedBy: observers)
+        }
         let reply = try await submit(.putSession(key, draft))
         guard case .session(let session, let created) = reply else { throw Problem.unexpectedReply }
-        return .json(created ? .created : .ok, SessionBody.write(session, issuing: draft.endpoint?.freshSecret))
+        return await answer(created ? .created : .ok, session, issuing: draft.endpoint?.freshSecret)
     }
 
     @Sendable func patchSession(
@@ -32,20 +39,44 @@ extension API {
         try caller.expectOwn(patch)
         let reply = try await submit(.patchSession(key, patch))
         guard case .session(let session, _) = reply else { throw Problem.unexpectedReply }
-        return .json(.ok, SessionBody.write(session, issuing: patch.endpoint?.value?.freshSecret))
+        return await answer(.ok, session, issuing: patch.endpoint?.value?.freshSecret)
     }
 
-    @Sendable func getSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    /// An answer that shows a session, with its screen and its version.
+    ///
+    /// - Parameter caller: A caller with the token of another session is not shown its endpoint.
+    func answer(
+        _ status: HTTPResponse.Status, _ session: SceneSession, issuing freshSecret: String? = nil,
+        to caller: Caller? = nil
+    ) async -> Response {
+        let key = session.key
+        let shown =
+            await host.read { $0.tenants[key.application]?.shown(session, $0.reach(in: key.application)) }
+            ?? ShownSession(session: session)
+        return Self.answer(status, shown, issuing: freshSecret, to: caller)
+    }
+
+    private static func answer(
+        _ status: HTTPResponse.Status, _ shown: ShownSession, issuing freshSecret: String? = nil, to caller: Caller?
+    ) -> Response {
+        let isOthers = caller?.token.map { $0.session != shown.session.key } ?? false
+        var response = Response.json(status, SessionBody.write(shown, issuing: freshSecret, isOthers: isOthers))
+        response.headers[.eTag] = "\"\(shown.version)\""
+        return response
+    }
+
+    @Sendable func getSession(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let key = try context.sessionKey()
-        let found = await host.read { engine -> ShownSession?? in
-            guard let tenant = engine.tenants[key.application], let reach = engine.reach(in: key.application) else {
-                return nil
+        let found = await host.read { engine in
+            engine.tenants[key.application].map { tenant in
+                tenant.sessions[key.session].map { tenant.shown($0, engine.reach(in: key.application)) }
             }
-            return .some(tenant.sessions[key.session].map { ShownSession($0, in: tenant, reach) })
         }
         guard let found else { throw Problem(.unknownApplication(key.application)) }
         guard let shown = found else { throw Problem(.unknownSession(key)) }
-        return .json(.ok, SessionBody.write(shown))
+        return Self.answer(.ok, shown, to: caller)
     }
 
     @Sendable func deleteSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
@@ -77,7 +108,7 @@ extension API {
         guard case .session(let session, _) = try await submit(.disconnectSession(try context.sessionKey())) else {
             throw Problem.unexpectedReply
         }
-        return .json(.ok, SessionBody.write(session))
+        return await answer(.ok, session)
     }
 
     @Sendable func listSessions(
@@ -87,7 +118,9 @@ extension API {
         let query = try request.query("state", "device", "cursor", "limit")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
-        let device = try query.identifier("device", of: IdentifierKinds.Device.self)
+        var device = try query.identifier("device", of: IdentifierKinds.Device.self)
+        if let own = try caller.ownDevice(insteadOf: device) { device = own }
+        let isToken = caller.token != nil
         let state = try query["state"].map { name throws(Problem) in
             guard let state = ActivationState(name: name) else {
                 throw Problem(.badRequest, "invalid-parameter", "state must be an activation state.")
@@ -95,13 +128,17 @@ extension API {
             return state
         }
         let found = try await readers.walk(for: caller.application) {
-            try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) {
+            try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) { [device] in
                 (state == nil || $0.activationState == state) && (device == nil || $0.device == device)
+                    && !(isToken && $0.isObserver)
             }
         }
         let page = Page(of: found, after: nil, limit: limit, key: \.session.key.session.text)
         let body = try await readers.write(page.elements.count, for: caller.application) {
-            page.body("sessions") { $0.raw(SessionBody.write($1)) }
+            page.body("sessions") { list, shown in
+                let isOthers = caller.token.map { $0.session != shown.session.key } ?? false
+                list.raw(SessionBody.write(shown, isOthers: isOthers))
+            }
         }
         return .json(.ok, body)
     }
@@ -115,16 +152,46 @@ extension API {
         var last = after
         while true {
             let (start, room) = (last, limit - found.count)
-            let part = await host.read { engine -> (SessionPage, [ShownSession])? in
-                guard let tenant = engine.tenants[id], let reach = engine.reach(in: id) else { return nil }
-                let page = tenant.page(
-                    after: start, limit: room, examined: DaemonLimits.sessionsExaminedPerTurn, where: isShown)
-                return (page, page.sessions.map { ShownSession($0, in: tenant, reach) })
+            let part = await host.read { engine in
+                engine.tenants[id].map { tenant in
+                    let page = tenant.page(
+                        after: start, limit: room, examined: DaemonLimits.sessionsExaminedPerTurn, where: isShown)
+                    let reach = engine.reach(in: id)
+                    return (page, page.sessions.map { tenant.shown($0, reach) })
+                }
             }
             guard let (page, shown) = part else { throw Problem(.unknownApplication(id)) }
             found += shown
             last = page.last
             if found.count == limit || !page.hasMore { return found }
         }
+    }
+}
+
+extension Request {
+    /// The condition of a put, from `If-Match` or `If-None-Match` (RFC 9110, section 13.1).
+    fileprivate func putCondition() throws(Problem) -> PutCondition? {
+        let (match, noneMatch) = (headers[.ifMatch], headers[.ifNoneMatch])
+        guard match == nil || noneMatch == nil else {
+            throw Problem(.badRequest, "invalid-precondition", "If-Match and If-None-Match exclude each other.")
+        }
+        if let noneMatch {
+            guard noneMatch == "*" else {
+                throw Problem(.badRequest, "invalid-precondition", "If-None-Match of a put is *.")
+            }
+            return .absent
+        }
+        guard let match else { return nil }
+        if match == "*" { return .present }
+        let tags = match.split(separator: ",").map { $0.drop { $0 == " " || $0 == "\t" } }
+        let versions = tags.compactMap { tag -> String? in
+            let tag = tag.split(separator: " ").first ?? ""
+            return tag.count > 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"")
+                ? String(tag.dropFirst().dropLast()) : nil
+        }
+        guard !versions.isEmpty, versions.count == tags.count else {
+            throw Problem(.badRequest, "invalid-precondition", "If-Match is * or the ETag of a session, in its quotes.")
+        }
+        return .versions(Set(versions))
     }
 }

@@ -18,15 +18,15 @@ extension API {
         let named = try reader.identifier("device", of: IdentifierKinds.Device.self)
         try reader.finish()
         let found = await host.read { engine in
-            engine.tenants[session.application].map { $0.sessions[session.session]?.device }
+            engine.tenants[session.application].map { $0.sessions[session.session] }
         }
-        guard let device = found else {
+        guard let known = found else {
             throw Problem(await host.absence(of: session.application) ?? .unknownApplication(session.application))
         }
         let lifetime = Int64(seconds ?? Int(DaemonLimits.usualTokenSeconds)) * 1000
         let token = SessionToken(
-            session: session, device: named ?? device,
-            expiresAt: host.clock.wall.advanced(byMilliseconds: lifetime), issuer: caller.key)
+            session: session, device: named ?? known?.device,
+            expiresAt: host.clock.wall.advanced(byMilliseconds: lifetime), issuer: caller.key, wasThere: known != nil)
         return .json(
             .created,
             JSONWriter.object { body in
@@ -59,14 +59,50 @@ extension API {
     }
 }
 
+extension API {
+    /// Refuses a token whose session is on another device by now: it is good for the person at the device of the token. The
+    /// session need not be there yet. Every operation that takes tokens asks this first.
+    ///
+    /// - Parameter named: A session of the path that need not be the token's, but has to be on its device.
+    func expectPlace(of token: SessionToken, and named: SessionKey?) async throws(Problem) {
+        let (session, other) = (token.session, named.flatMap { $0 == token.session ? nil : $0 })
+        if let other, other.application != session.application || token.device == nil {
+            throw Problem(.forbidden, "token-of-another-session", "The token is for another session.")
+        }
+        let (own, theirs) = await host.read { engine in
+            let sessions = engine.tenants[session.application]?.sessions
+            return (sessions?[session.session], other.flatMap { sessions?[$0.session] })
+        }
+        if let own { try Caller(key: nil, token: token).expect(own.device) }
+        guard other != nil else { return }
+        guard let theirs, theirs.device == token.device, !theirs.isObserver else {
+            throw Problem(
+                .forbidden, "token-of-another-session", "The token is for a session of another device, or of none.")
+        }
+    }
+}
+
 extension Caller {
+    /// The device that a caller with a token speaks for; nil for a caller with a key. Sessions of no device share no person,
+    /// so that a token without one speaks for its session alone.
+    func ownDevice(insteadOf named: DeviceID?) throws(Problem) -> DeviceID? {
+        guard let token else { return nil }
+        guard let device = token.device else {
+            throw Problem(.forbidden, "scope-missing", "The token is for no device: it speaks for its session alone.")
+        }
+        if let named { try expect(named) }
+        return device
+    }
+
     /// A page registers itself as a receiver that connects out, on the device of its token. Where else deliveries go,
     /// which observers hear of them, and which sessions observe, is for keys.
-    func expectOwn(_ draft: SessionDraft) throws(Problem) {
+    ///
+    /// - Parameter observers: The observers of the session before, which stay.
+    func expectOwn(_ draft: SessionDraft, observedBy observers: [PluginID]) throws(Problem) {
         guard token != nil else { return }
         try expect(draft.device)
         try expectStream(draft.endpoint?.url)
-        try expectNoObservers(draft.observers.isEmpty)
+        try expectNoObservers(draft.observers == observers)
         try expectScene(draft.role)
     }
 

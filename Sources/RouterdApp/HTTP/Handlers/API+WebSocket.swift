@@ -7,10 +7,13 @@ import RouterPlugin
 /// Receivers that connect out over a WebSocket.
 extension API {
     /// Answers 101, and streams the deliveries of a session from then on. Refusals are answers of HTTP.
-    func webSocket(_ request: Request, _ channel: any Channel, of key: SessionKey) async throws -> Response {
+    func webSocket(
+        _ request: Request, _ channel: any Channel, of key: SessionKey, for caller: Caller
+    ) async throws -> Response {
         let handshake = try WebSocketHandshake(request, origins: origins)
         let consumer = StreamConsumer(
-            session: key, isPoll: false, loop: channel.eventLoop, memory: host.streams.memory)
+            session: key, isPoll: false, loop: channel.eventLoop, memory: host.streams.memory,
+            token: caller.token)
         try await attach(consumer, over: channel)
         let host = host
         let detach: @Sendable () -> Void = {

@@ -88,7 +88,7 @@ package struct API: Sendable {
             return
         }
         router.on(RouterPath(operation.path), method: operation.method) { request, context in
-            let caller = try admit(request, context, to: operation, needing: scope)
+            let caller = try await admit(request, context, to: operation, needing: scope)
             return try await handler(request, context, caller)
         }
     }
@@ -96,11 +96,11 @@ package struct API: Sendable {
     /// The caller of a request, if it may send it.
     private func admit(
         _ request: Request, _ context: RouterdContext, to operation: Operation, needing scope: APIScope
-    ) throws -> Caller {
+    ) async throws -> Caller {
         if authenticator.isOpen, let refusal = BrowserGuard.refusal(of: request.head) { throw refusal }
         let caller = try authenticator.caller(
             authorization: WebSocketHandshake.authorization(in: request.headers), needing: scope,
-            reading: operation.isRead, orToken: operation.access == .session, at: host.clock.wall)
+            reading: operation.isRead, orToken: operation.access.takesTokens, at: host.clock.wall)
         // The pages of a key share its rate.
         let key = caller.key ?? caller.token.flatMap(authenticator.issuer)
         if let key, let perSecond = key.requestsPerSecond {
@@ -113,7 +113,11 @@ package struct API: Sendable {
                 throw Problem(.unknownApplication(application))
             }
         }
-        if caller.token != nil, context.parameters.get("session") != nil { try caller.expect(try context.sessionKey()) }
+        if let token = caller.token {
+            let named = context.parameters.get("session") == nil ? nil : try context.sessionKey()
+            if let named, access == .session { try caller.expect(named) }
+            try await expectPlace(of: token, and: named)
+        }
         return caller
     }
 

@@ -130,6 +130,7 @@ package enum OpenAPIDocument {
                 case .open: "–"
                 case .scope(let scope): "`\(scope.rawValue)`"
                 case .session: "`\(APIScope.sessions.rawValue)`, or a token"
+                case .device(let scope): "`\(scope.rawValue)`, or a token of the device"
                 case .sender: "the sender's proof"
                 }
             lines.append("| `\(operation.method.rawValue) \(operation.path)` | \(scope) | \(operation.summary) |")

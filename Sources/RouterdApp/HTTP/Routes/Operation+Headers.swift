@@ -23,6 +23,14 @@ extension [Operation.Parameter] {
     /// Where a stream goes on.
     static var resuming: Self { [Operation.Parameter("Last-Event-ID")] }
 
+    /// The state in which a resource has to be.
+    static var conditional: Self {
+        [
+            Operation.Parameter("If-None-Match", .text.described("* puts a session only if it is not there.")),
+            Operation.Parameter("If-Match", .text.described("* or the ETag of a session, which has to be there.")),
+        ]
+    }
+
     /// The languages of texts for people, where the query names none.
     static var languages: Self { [Operation.Parameter("Accept-Language")] }
 }

@@ -44,7 +44,7 @@ extension Operation {
 
     static let sessions: [Operation] = [
         Operation(
-            .get, "\(applicationPath)/sessions", .scope(.sessions), "listSessions", "Lists the sessions.",
+            .get, "\(applicationPath)/sessions", .device(.sessions), "listSessions", "Lists the sessions.",
             query: .page(Parameter("state", .oneOf(ActivationState.allCases.map(\.name))), .device),
             .ok(.page("sessions", of: "Session"))
         ) { $0.listSessions },
@@ -54,13 +54,13 @@ extension Operation {
             .other("application/x-ndjson")
         ) { $0.putSessionBatch },
         Operation(
-            .post, "\(applicationPath)/sessions:refresh", .scope(.sessions), "refreshSessions",
+            .post, "\(applicationPath)/sessions:refresh", .device(.sessions), "refreshSessions",
             "Asks all connected scenes but one to bring their content up to date.",
             body: .optional(.request(["except": .named("SessionId"), "device": .named("DeviceId")])),
             .accepted(.object(["refreshed": .count]))
         ) { $0.refreshSessions },
         Operation(
-            .put, sessionPath, .session, "putSession", "Makes a session, or replaces it.",
+            .put, sessionPath, .session, "putSession", "Makes a session, or replaces it.", headers: .conditional,
             body: .json(.named("SessionDraft")), .ok(.named("Session")), .created(.named("Session"))
         ) { $0.putSession },
         Operation(
@@ -75,11 +75,11 @@ extension Operation {
             query: [Parameter("dismissal", .oneOf(["standard", "commit", "decline"]))], .noContent
         ) { $0.deleteSession },
         Operation(
-            .post, "\(sessionPath)/activate", .scope(.sessions), "activateSession", "Brings a session forward.",
+            .post, "\(sessionPath)/activate", .device(.sessions), "activateSession", "Brings a session forward.",
             headers: .repeatable, body: .optional(.named("SessionActivation")), .ok(.named("Session"))
         ) { $0.activateSession },
         Operation(
-            .post, "\(sessionPath)/refresh", .scope(.sessions), "refreshSession",
+            .post, "\(sessionPath)/refresh", .device(.sessions), "refreshSession",
             "Asks a scene to bring its content up to date.", .accepted(.named("Session"))
         ) { $0.refreshSession },
         Operation(
@@ -114,7 +114,7 @@ extension Operation {
 
     static let activations: [Operation] = [
         Operation(
-            .post, "\(applicationPath)/activations", .scope(.sessions), "postActivation",
+            .post, "\(applicationPath)/activations", .device(.sessions), "postActivation",
             "Brings the session forward that prefers a content, or makes one.", headers: .repeatable,
             body: .json(.named("Activation")),
             .ok(.named("Session")), .created(.named("Session"))

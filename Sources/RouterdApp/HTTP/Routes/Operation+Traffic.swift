@@ -19,7 +19,7 @@ extension Operation {
             .accepted(acceptance), .ok(acceptance)
         ) { $0.postNotification },
         Operation(
-            .post, "\(applicationPath)/events", .scope(.ingest), "postEvent",
+            .post, "\(applicationPath)/events", .device(.ingest), "postEvent",
             "Takes a user activity, a URL or a shortcut item.", query: [.device], headers: .push,
             body: .json(.named("SceneEvent")), .accepted(.named("Acceptance")), .ok(.named("Acceptance"))
         ) { $0.postEvent },
@@ -144,7 +144,7 @@ extension Operation {
                 body: .json(.anyOf([report, .object(["device": .named("DeviceId").orNull])])), .ok(.named("Gate"))
             ) { $0.resetGate },
             Operation(
-                .put, "\(gate)/configuration", .scope(.sessions), "configureGate", "Configures a device.",
+                .put, "\(gate)/configuration", .device(.sessions), "configureGate", "Configures a device.",
                 body: .json(
                     .request(
                         [:], required: ["device": .named("DeviceId").orNull, "configuration": .document.orNull])),

@@ -14,6 +14,8 @@ package struct Operation: Sendable {
         case scope(APIScope)
         /// A key of the scope `sessions`, or the token of the session that the request is about.
         case session
+        /// A key of the scope, or the token of a session on the device that the request is about.
+        case device(APIScope)
         /// The proof that the kind of source wants: a signature, a password, or a key of the scope `ingest`.
         case sender
     }
@@ -138,8 +140,16 @@ extension Operation.Access {
     package var scope: APIScope? {
         switch self {
         case .open, .sender: nil
-        case .scope(let scope): scope
+        case .scope(let scope), .device(let scope): scope
         case .session: .sessions
+        }
+    }
+
+    /// Whether tokens of sessions are taken.
+    var takesTokens: Bool {
+        switch self {
+        case .session, .device: true
+        case .open, .scope, .sender: false
         }
     }
 }

@@ -133,8 +133,13 @@ package enum ResourceSchemas {
                 .request([
                     "role": .text, "configuration": .text, "device": .named("DeviceId"),
                     "activationState": .activationState, "activationConditions": .named("ActivationConditions"),
-                    "endpoint": .named("EndpointDraft"), "stateRestorationActivity": .document, "userInfo": .document,
-                    "leaseSeconds": .whole(1...2_592_000), "observers": .list(of: .text), "whileAway": whileAway,
+                    "endpoint": .named("EndpointDraft"), "stateRestorationActivity": .userActivity,
+                    "userInfo": .document, "leaseSeconds": .whole(1...2_592_000), "observers": .list(of: .text),
+                    "whileAway": whileAway,
+                    // As reads show them, for an answer that is put back.
+                    "id": .named("SessionId"), "application": .named("ApplicationId"), "applicationScreen": .text,
+                    "leaseExpiresAt": .time, "lastActivatedAt": .time, "disabled": .text, "epoch": .count,
+                    "reachable": .flag, "unreachableBecause": unreachableBecause,
                 ])
             ),
             (
@@ -156,17 +161,20 @@ package enum ResourceSchemas {
                             "canActivateForTargetContentIdentifierPredicate": .text,
                             "prefersToActivateForTargetContentIdentifierPredicate": .text, "preferenceLevel": .whole,
                         ]),
-                        "stateRestorationActivity": .document.orNull, "userInfo": .document,
                         "leaseSeconds": .count.orNull, "leaseExpiresAt": .time.orNull,
                         "lastActivatedAt": .time.orNull, "disabled": .text.orNull, "epoch": .count,
                     ],
                     optional: [
                         "endpoint": .named("Endpoint"), "observers": .list(of: .text), "whileAway": whileAway,
                         "reachable": .flag, "unreachableBecause": unreachableBecause,
+                        "stateRestorationActivity": .document.orNull, "userInfo": .document,
                         "applicationScreen": .oneOf(ApplicationScreen.allCases.map(\.rawValue)),
                     ])
             ),
-            ("Activation", activation(["session": .named("SessionId"), "role": .text, "device": .named("DeviceId")])),
+            (
+                "Activation",
+                activation(["session": .named("SessionId"), "role": .text, "device": .named("DeviceId"), "new": .flag])
+            ),
             ("SessionActivation", activation([:])),
         ]
     }()
@@ -217,9 +225,10 @@ package enum ResourceSchemas {
                             "session": .text, "reason": .text.orNull, "message": .text.orNull,
                         ]),
                         "proof": .object(["issuer": .text, "subject": .text]), "inDemo": .count,
-                        "demoSessions": .list(of: .text), "configuration": .document.orNull,
+                        "demoSessions": .list(of: .text), "configuration": .document.orNull, "paused": .count,
                         "welcome": .object([
-                            "configured": .flag, "demoConfiguration": .text.orNull, "prompts": .document,
+                            "displayName": .text, "configured": .flag, "demoConfiguration": .text.orNull,
+                            "prompts": .document,
                         ]),
                     ])
             ),

@@ -16,14 +16,18 @@ struct CrossOriginMiddleware: RouterMiddleware {
         if let origin, request.method == .options, request.headers[.accessControlRequestMethod] != nil {
             var headers = Self.headers(origin)
             headers[.accessControlAllowMethods] = "GET, PUT, POST, PATCH, DELETE"
-            headers[.accessControlAllowHeaders] = "authorization, content-type, last-event-id, idempotency-key"
+            headers[.accessControlAllowHeaders] =
+                "authorization, content-type, last-event-id, idempotency-key, if-match, if-none-match"
             headers[.accessControlMaxAge] = "600"
             return Response(status: .noContent, headers: headers)
         }
         var response = try await next(request, context)
         // A cache must not give the answer for one origin to another one.
         response.headers.append(HTTPField(name: .vary, value: "Origin"))
-        if let origin { response.headers[.accessControlAllowOrigin] = origin }
+        if let origin {
+            response.headers[.accessControlAllowOrigin] = origin
+            response.headers[.accessControlExposeHeaders] = "etag"
+        }
         return response
     }
 

@@ -16,8 +16,13 @@ package struct SessionToken: Hashable, Sendable {
     /// The key that it was asked for with, by the first bytes of its digest: the token ends with the key. Nil in development
     /// mode.
     package let issuer: [UInt8]?
+    /// Whether its session was registered when it was given. Then it does not register it again once that was discarded.
+    package let wasThere: Bool
 
-    package init(session: SessionKey, device: DeviceID?, expiresAt: Timestamp, issuer: APIKey?) {
+    package init(
+        session: SessionKey, device: DeviceID?, expiresAt: Timestamp, issuer: APIKey?, wasThere: Bool = false
+    ) {
+        self.wasThere = wasThere
         self.session = session
         self.device = device
         self.expiresAt = expiresAt
@@ -96,11 +101,12 @@ package struct SessionTokens: Sendable {
     }
 
     package func text(of token: SessionToken) -> String {
-        let claims: [JSONValue] = [
-            .string(token.session.application.text), .string(token.session.session.text),
-            token.device.map { .string($0.text) } ?? .null, .number(JSONNumber(token.expiresAt.milliseconds)),
-            token.issuer.map { .string(Base64.encode($0)) } ?? .null,
-        ]
+        let claims: [JSONValue] =
+            [
+                .string(token.session.application.text), .string(token.session.session.text),
+                token.device.map { .string($0.text) } ?? .null, .number(JSONNumber(token.expiresAt.milliseconds)),
+                token.issuer.map { .string(Base64.encode($0)) } ?? .null,
+            ] + (token.wasThere ? [.bool(true)] : [])
         let bytes = JSONValue.array(claims).serialized()
         let mark = HMAC<SHA256>.authenticationCode(for: Self.context + bytes, using: secret)
         return "\(SessionToken.prefix)\(Base64URL.encode(bytes)).\(Base64URL.encode(mark))"
@@ -132,7 +138,7 @@ package struct SessionTokenFileError: Error, CustomStringConvertible {
 
 extension SessionToken {
     fileprivate init?(claims: [UInt8]) {
-        guard let claims = (try? JSONValue(parsing: claims))?.asArray, claims.count == 5,
+        guard let claims = (try? JSONValue(parsing: claims))?.asArray, 5...6 ~= claims.count,
             let application = claims[0].asString, let session = claims[1].asString, let end = claims[3].asInt64
         else { return nil }
         self.session = SessionKey(
@@ -140,5 +146,6 @@ extension SessionToken {
         device = claims[2].asString.map { DeviceID(unchecked: $0) }
         expiresAt = Timestamp(milliseconds: end)
         issuer = claims[4].asString.flatMap { Base64.decode(Substring($0)) }
+        wasThere = claims.count > 5 && claims[5].asBool == true
     }
 }
