@@ -60,7 +60,7 @@ struct SimulationTests {
     @Test("Broadcasts give each session at most one notification")
     func broadcasts() {
         var total = SimulationStatistics()
-        for seed in 0..<30 as Range<UInt64> {
+        for seed in 0..<40 as Range<UInt64> {
             let report = Simulation.run(seed: seed, ticks: 40) { options in
                 options.broadcast = 600
                 options.ingest = 600
