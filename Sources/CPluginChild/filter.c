@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,6 +33,9 @@
 #define SYSCALL_process_madvise 440
 #define SYSCALL_mount_setattr 442
 #define SYSCALL_memfd_secret 447
+#define SYSCALL_fchmodat2 452
+#define SYSCALL_setxattrat 463
+#define SYSCALL_removexattrat 466
 
 #ifdef ARCHITECTURE
 
@@ -73,6 +77,16 @@ void plugin_child_filter(bool network, bool is_separate) {
         DENY(SYSCALL_pidfd_getfd), DENY(SYSCALL_process_madvise),
         // Memory that the supervisor does not see.
         DENY(SYS_memfd_create), DENY(SYSCALL_memfd_secret), DENY(SYS_shmget), DENY(SYS_msgget), DENY(SYS_semget),
+        UNLESS(SYS_mmap, 5), ARGUMENT(3), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, MAP_SHARED | MAP_ANONYMOUS),
+        UNLESS(MAP_SHARED | MAP_ANONYMOUS, 1), REFUSE(EPERM), ALLOW,
+        // Modes, owners, times and attributes of files: Landlock leaves them to the user, who may be the daemon's.
+#if defined(__x86_64__)
+        DENY(SYS_chmod), DENY(SYS_chown), DENY(SYS_lchown), DENY(SYS_utime), DENY(SYS_utimes), DENY(SYS_futimesat),
+#endif
+        DENY(SYS_fchmod), DENY(SYS_fchmodat), DENY(SYSCALL_fchmodat2), DENY(SYS_fchown), DENY(SYS_fchownat),
+        DENY(SYS_utimensat), DENY(SYS_setxattr), DENY(SYS_lsetxattr), DENY(SYS_fsetxattr), DENY(SYSCALL_setxattrat),
+        DENY(SYS_removexattr), DENY(SYS_lremovexattr), DENY(SYS_fremovexattr), DENY(SYSCALL_removexattrat),
+        DENY(SYS_inotify_add_watch), DENY(SYS_fanotify_mark),
         // Ways around the other limits.
         DENY(SYS_unshare), DENY(SYS_setns), DENY(SYS_mount), DENY(SYS_umount2), DENY(SYS_pivot_root), DENY(SYS_chroot),
         DENY(SYSCALL_open_tree), DENY(SYSCALL_move_mount), DENY(SYSCALL_fsopen), DENY(SYSCALL_fsconfig),

@@ -526,7 +526,11 @@ struct ProcessRuleTests {
                 found.append("socket")
               except OSError: pass
             found += ["process " + p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()]
-            for call in [lambda: os.memfd_create("x"), lambda: os.setuid(0)]:
+            import mmap
+            for call in [
+                lambda: os.memfd_create("x"), lambda: os.setuid(0), lambda: mmap.mmap(-1, 4096), lambda: os.chmod("own", 0o777),
+                lambda: os.chmod("\(outside)", 0), lambda: os.utime("\(outside)"), lambda: os.chown("own", -1, -1),
+                lambda: os.setxattr("own", "user.a", b"b")]:
               try:
                 call()
                 found.append("call")

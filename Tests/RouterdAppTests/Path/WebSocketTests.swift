@@ -532,12 +532,12 @@ struct WebSocketTests {
         let inbox = WebSocketInbox()
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(WebSocketReceiver(inbox))
-        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
         let rate = DaemonLimits.webSocketPingsPerSecond
         for number in 0..<UInt8(rate * 3) {
             let frame = WebSocketFrame(
                 fin: true, opcode: .ping, maskKey: WebSocketMaskingKey([0, 0, 0, 0]), data: ByteBuffer(bytes: [number]))
-            channel.pipeline.fireChannelRead(NIOAny(frame))
+            try channel.writeInbound(frame)
         }
         channel.pipeline.fireChannelReadComplete()
         for number in 0..<UInt8(rate) { #expect(await inbox.next() == .ping([number])) }

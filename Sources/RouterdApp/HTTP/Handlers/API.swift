@@ -115,7 +115,7 @@ package struct API: Sendable {
         }
         if let token = caller.token {
             let named = context.parameters.get("session") == nil ? nil : try context.sessionKey()
-            if let named, access == .session { try caller.expect(named) }
+            if let named, operation.access == .session { try caller.expect(named) }
             try await expectPlace(of: token, and: named)
         }
         return caller
