@@ -126,10 +126,10 @@ race: setup  ## Exercise the types that threads share, under the thread sanitize
 demo: debug  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
 	@python3 Scripts/demo.py --routerd $(DEBUG) $(ARGUMENTS)
 
-check-readme: release  ## Run the shell blocks of README.md, docs/GUIDE.md and four more pages of docs, and check their promises.
+check-readme: $(UNDER_TEST)  ## Run the shell blocks of README.md, docs/GUIDE.md and four more pages of docs, and check their promises.
 	@Scripts/setup.sh curl jq openssl binutils
 	@command -v node >/dev/null || Scripts/setup.sh nodejs
-	python3 Tests/readme/run.py --routerd $(RELEASE)
+	python3 Tests/readme/run.py --routerd $(ROUTERD) --direct
 
 check-built:  ## Check that `make run` in a terminal compiles nothing after `make test`; nothing is built before it.
 	python3 Tests/readme/run.py --routerd $(RELEASE) built

@@ -115,15 +115,15 @@ export async function connectScene({
     conditions = {...conditions, prefersToActivateForTargetContentIdentifierPredicate: {format, arguments: contents}};
   }
   // A session that is not there is made. One that is there is put back as it was, as a scene that connects now.
-  const own = {endpoint: {stream: true}, ...(conditions && {activationConditions: conditions}), ...fields};
+  const wanted = {endpoint: {stream: true}, ...(conditions && {activationConditions: conditions}), ...fields};
   const attempt = (work, codes) => work.catch((error) => { if (!codes.includes(error.code)) throw error; });
   const put = (body, condition) => attempt(
     call("PUT", "", JSON.stringify(body), undefined, condition), ["precondition-failed"]);
-  for (let left = 9; !await put({activationState: known, ...own}, {"if-none-match": "*"});) {
+  for (let left = 9; !await put({activationState: known, ...wanted}, {"if-none-match": "*"});) {
     if (!left--) throw new Error("the session changes too often");
     const there = await attempt(call("GET", ""), ["unknown-session"]);
     if (there && await put(
-      {...await there.json(), ...own, activationState: "unattached"}, {"if-match": there.headers.get("etag")})) break;
+      {...await there.json(), ...wanted, activationState: "unattached"}, {"if-match": there.headers.get("etag")})) break;
   }
   for (const name of ["visibilitychange", "focus", "blur"]) addEventListener(name, report, {signal: stop.signal});
 

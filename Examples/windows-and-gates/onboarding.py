@@ -172,7 +172,8 @@ def story(client: Client, receiver: Receiver) -> None:
 
     print("Onboarding succeeds. The windows show the application; then the notifications are sent, in their order.")
     gate = report(200, "succeed", "middle", 2, onboardingId="cashier-12")
-    require(gate["state"] == "opened", "the gate is open", gate)
+    told = receiver.expect("delegate", "application.onboardingSceneDidChange")["gate"]
+    require(gate["state"] == told["state"] == "opened", "the gate is open, and the delegate is told so", [gate, told])
     for name in ("middle", "right"):
         receiver.expect(name, "scene.showApplicationScreen")
     for alert in ("Table 4 has ordered", "Table 9 would like to pay"):
@@ -188,8 +189,14 @@ def story(client: Client, receiver: Receiver) -> None:
     require((gate["state"], gate["responsible"]) == ("notOpened", None), "the gate is closed after the reset", gate)
     for name in ("left", "middle", "right"):
         session = client.call(200, "GET", f"/sessions/{name}")
-        require(session["userInfo"] == {}, f"the reset has deleted the data of {name}", session)
+        require("userInfo" not in session, f"no answer shows data of {name} at the closed gate", session)
         require(session["applicationScreen"] == "onboarding", f"{name} may onboard the next person", session)
+
+    print("The next cashier opens the gate, and finds nothing of the former one.")
+    client.call(200, "POST", "/gate/open", {"session": "middle"})
+    report(200, "succeed", "middle", 4)
+    data = {name: client.call(200, "GET", f"/sessions/{name}")["userInfo"] for name in ("left", "middle", "right")}
+    require(data == {"left": {}, "middle": {}, "right": {}}, "the reset has deleted the data of the windows", data)
 
 
 def main() -> int:

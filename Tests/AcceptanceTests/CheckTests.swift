@@ -155,7 +155,7 @@ struct CheckTests {
             ("secrets: {keyFile: \(directory.path)}", "cannot be read: \(directory.path) (Is a directory)."),
             ("secrets: {keyFile: \(key)}", "must hold keys, one a line: base64 of 32 bytes: \(key)."),
             ("delivery: {certificateAuthorityFile: \(key)}", "without a certificate in PEM form: \(key)."),
-            ("apiKeys: [{name: a, scopes: []}]", "must hold at least one of ingest, sessions, admin."),
+            ("apiKeys: [{name: a, scopes: []}]", "must hold at least one of ingest, sessions, admin, read, metrics."),
         ] {
             let file = try directory.write(setting, to: "routerd.yaml")
             let ended = try await Program.run("check", "--config", file)

@@ -154,7 +154,7 @@ struct RulesCommandTests {
               - {name: three, then: drop}
             tests:
               - {name: x, sessions: [{id: a, colour: red}], expect: {session: a}}
-              - {name: y, expect: {}}
+              - {name: z, expect: {}}
             extra: 1
             """)
         let ended = try await Program.run("rules", "test", rules)

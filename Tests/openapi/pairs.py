@@ -40,6 +40,8 @@ VARIABLE = {"cursor"}
 KEPT = {"getConsoleFile", "explain", "tryConditions", "testSource", "evaluateRules", "compareRules", "apply", "postReplay"}
 # Operations with a rate for each application or the daemon, below the rate of this check: 429 is an answer too.
 RATED = {"testSession", "checkPasscode"}
+# The operation whose request needs the rules of the configuration.
+OF_RULES = "enablePlugin"
 SECONDS = 30
 
 
@@ -210,7 +212,12 @@ class Player:
             for second in self.operations:
                 connection = Connection(self.port)
                 connection.send(*self.request(first, False), apart=False)
-                self.compare("nothing", first, connection.answer(False))
+                answer = connection.answer(False)
+                if first == OF_RULES and answer[0] == 404:
+                    # The client before has left `putRules`, which the daemon has done after this request's `deleteRules`.
+                    connection.send(*self.request(first, False), apart=False)
+                    answer = connection.answer(False)
+                self.compare("nothing", first, answer)
                 connection.send(*self.request(second, False), apart=False)
                 connection.leave(reset=count % 2 == 0)
                 count += 1
@@ -223,7 +230,9 @@ def configuration(receiver: str) -> dict:
         "apiKeys": [{"name": "check", "sha256": hashlib.sha256(KEY.encode()).hexdigest(), "scopes": ["admin"]}],
         "egress": {"grants": [{"network": "127.0.0.0/8"}]},
         "passcodes": {"logRounds": 10},
-        "rules": [{"id": "routerd.rule.http", "plugin": "com.example.far", "url": f"{receiver}/rule"}],
+        # A server in Python may answer after the 100 ms of a rule by default while other programs have the processors.
+        "rules": [
+            {"id": "routerd.rule.http", "plugin": "com.example.far", "url": f"{receiver}/rule", "timeoutMilliseconds": 10_000}],
     }
 
 

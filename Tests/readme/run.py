@@ -41,8 +41,7 @@ def variables() -> dict[str, str]:
 
 
 def readme(routerd: Path, folder: Path, is_direct: bool) -> int:
-    if not is_direct:
-        check_installed(routerd, folder / "installed")
+    check_installed(routerd, folder / "installed")
     (folder / ".build/debug").mkdir(parents=True)
     (folder / ".build/debug/routerd").symlink_to(routerd)
     command = [str(routerd), "serve", "--config", str(ROOT / "routerd.yaml")] if is_direct else ["make", "run"]

@@ -345,7 +345,7 @@ async def agent(daemon):
     await asyncio.to_thread(daemon.call, "PATCH", f"{APPLICATION}/sessions/agent", {"userInfo": {"map": "satellite"}})
     await other.register(activationConditions={"preferring": ["agent"]})
     kept = await asyncio.to_thread(daemon.call, "GET", f"{APPLICATION}/sessions/agent")
-    assert kept["userInfo"] == {"map": "satellite"} and kept["activationState"] == "unattached", kept
+    assert kept["userInfo"]["map"] == "satellite" and kept["activationState"] == "unattached", kept
     print("clients: the Python client acknowledges, refuses and answers, in order, and finds what it has missed")
 
 

@@ -35,6 +35,7 @@ cyclic.self = cyclic;
 const answers = {cyclic: () => cyclic, long: () => ({text: "x".repeat(200_000)})};
 window.scene = await connectScene({
   server: query.get("server"), application: "com.example.presence", session, conditions: {preferring: [session]},
+  fields: {whileAway: "wait"},  // An outage may be longer than the grace.
   onDelivery({envelope: {data: {payload}}, attempt}) {
     if (!payload) return;
     told.seen.push(`${payload.n}.${attempt}`);
@@ -160,7 +161,7 @@ class Agent:
         return {"set": {1, 2}, "long": {"text": "x" * 200_000}}.get(payload.get("answer"))
 
     async def start(self):
-        await self.scene.put(activationState="foregroundInactive", activationConditions={"preferring": ["agent"]})
+        await self.scene.put(activationState="foregroundInactive", whileAway="wait", activationConditions={"preferring": ["agent"]})
         self.task = asyncio.create_task(self.scene.run(self.handle))
 
     async def found(self):
@@ -269,7 +270,7 @@ async def silent_daemon(daemon, relay, tab):
     """The JavaScript client, with less patience, at a daemon that says nothing to some of its requests."""
     relay.mute()
     connect = """import("./impatient.js").then(({connectScene}) => connectScene({
-      server: "URL", application: "com.example.presence", session: "late", conditions: {preferring: ["late"]},
+      server: "URL", application: "com.example.presence", session: "late", conditions: {preferring: ["late"]}, fields: {whileAway: "wait"},
       onDelivery({envelope: {data: {payload}}}) { if (payload) (window.late ??= []).push(String(payload.n)); },
     })).then(() => "connected", (error) => error.name)""".replace("URL", relay.url)
     assert (found := await asyncio.wait_for(tab.evaluate(connect), 30)) == "TimeoutError", found
@@ -335,7 +336,7 @@ def main():
     served.mkdir()
     (served / "index.html").write_text(PAGE)
     client = (ROOT / "Clients/js/routerd.js").read_text()
-    assert len(client.encode()) < 7000 and "SILENCE = 45_000" in client
+    assert len(client.encode()) < 7500 and "SILENCE = 45_000" in client
     (served / "routerd.js").write_text(client)
     (served / "impatient.js").write_text(client.replace("SILENCE = 45_000", "SILENCE = 3_000"))
     running = []

@@ -43,6 +43,8 @@ package struct LanePlanner: Sendable {
     package var slowUnderWay: Int { dispatcher.slowUnderWay }
     package var endpoints: [EndpointKey: EndpointHealth] { dispatcher.endpoints }
     package var openedBy: [EndpointKey: SessionKey] { dispatcher.openedBy }
+    /// Sessions with failures at an endpoint that they share.
+    package var troubles: [EndpointKey: [SessionKey: SessionTrouble]] { dispatcher.troubles }
     /// Attempts that are under way.
     package var inFlight: Int { dispatcher.slots.total + dispatcher.streams.slots.total }
 

@@ -65,7 +65,7 @@ package struct LaneReport {
     package var keys: [SessionKey] { Array(planner.lanes.keys) }
 
     /// The lanes that an operator should look at, in no order: lanes with deliveries, lanes of sessions whose endpoint is gone,
-    /// and one for each endpoint whose breaker is not closed though nothing waits for it.
+    /// and, though nothing waits there, one for each endpoint whose breaker is not closed and each pause at a shared endpoint.
     package var inUse: [SessionKey] {
         var keys = Array(planner.lanes.keys)
         // These sessions have nothing in their lanes: it has moved on. Sessions in demo mode are in no trouble.
@@ -78,6 +78,9 @@ package struct LaneReport {
                 disabled(key) == nil
             else { continue }
             keys.append(key)
+        }
+        for sessions in planner.troubles.values {
+            keys += sessions.lazy.filter { $1.until != nil && planner.lanes[$0] == nil && disabled($0) == nil }.map(\.key)
         }
         return keys
     }

@@ -216,15 +216,21 @@ extension Tenant {
         let query = RegistryQuery(
             device: device, contentID: contentID, prefersRequiresCan: application.routing.prefersRequiresCan)
         var found: SceneSession?
+        // A session without its configuration yet, made for the content by an earlier request; a configured one ranks before it.
+        var waiting: SceneSession?
         registry.visit(.prefers, for: query, &work) { id in
             guard let session = sessions[id], id != request.options.requestingSession,
                 request.role.map({ session.role.isSame(as: $0) }) ?? true
             else { return true }
+            if session.awaitsConfiguration {
+                waiting = waiting ?? session
+                return true
+            }
             found = session
             return false
         }
         guard !work.isUnfinished else { throw .steps }
-        return found
+        return found ?? waiting
     }
 
     /// Whether there is a session of the role that could be shown; without a device, on any.

@@ -83,8 +83,8 @@ struct NotificationTests {
             #expect(late.status == 202)
             #expect(try await daemon.settled(late.id)["state"] == "delivered")
             // A single immediate attempt: it fails, and there is no other.
-            receiver.answer(with: 500)
             for (content, time) in [("once", "0"), ("past", "1")] {
+                receiver.answer(with: 500)
                 let once = try await daemon.post(about: content, headers: ["apns-expiration": time])
                 let settled = try await daemon.settled(once.id)
                 #expect(settled["state"] == "expired" && settled["attempts"].asArray?.count == 1)

@@ -126,7 +126,7 @@ struct SetContentTests {
     @Test func optionsThatAKindHasNotAreRefusedInARightSentence() async throws {
         try await withDaemon { daemon in
             try await daemon.call(.put, "/v1/applications/prune.App", "{}")
-            let body = #"{"kind":"github","application":"prune.App","secrets":["t"],"options":{"x":1}}"#
+            let body = #"{"kind":"gitlab","application":"prune.App","secrets":["t"],"options":{"x":1}}"#
             let answer = try await daemon.call(.put, "/v1/sources/s", body)
             #expect(answer.status == 400 && answer["pointer"] == "/options/x", "\(answer.text)")
             #expect(answer["detail"] == "There is no such field; nothing can be configured here.", "\(answer.text)")
