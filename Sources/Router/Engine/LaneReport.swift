@@ -80,7 +80,8 @@ package struct LaneReport {
             keys.append(key)
         }
         for sessions in planner.troubles.values {
-            keys += sessions.lazy.filter { $1.until != nil && planner.lanes[$0] == nil && disabled($0) == nil }.map(\.key)
+            keys += sessions.lazy.filter { $1.until != nil && planner.lanes[$0] == nil && disabled($0) == nil }
+                .map(\.key)
         }
         return keys
     }

@@ -159,7 +159,7 @@ def judge(api: API, resident: Resident, submissions: list[Submission]) -> list[s
         told = f"{submission.key}: {notification['state']} {notification['reason'] or ''} after {said}"
         waits_behind = expected.waits is not None and place > 0
         is_rerouted = resident.behaviour.name == "gone" and place > 0
-        # The first one opens the breaker: what waits behind it is decided again at once.
+        # The first delivery opens the breaker; the deliveries behind it are decided again at once.
         follows = resident.behaviour.name == "backlog-inherited" and place > 0 and 0 < len(attempts) <= expected.attempts
         wanted = 0 if waits_behind else 1 if is_rerouted else None if follows else expected.attempts
         if (notification["state"], notification["reason"]) != (expected.state, expected.reason):
