@@ -91,25 +91,29 @@ class Stamp:
         name = hashlib.sha256(json.dumps([arguments, os.environ.get("ROUTERD_BENCHMARKS", "")]).encode()).hexdigest()[:16]
         self.file = STAMPS / name
 
-    def state(self) -> str:
-        """A digest of the compiler, the arguments, and the name, size and modification time of each input and of the product."""
+    def inputs(self) -> str:
+        """A digest of the compiler, and of the name, size and modification time of each input."""
         digest = hashlib.sha256()
         folders = ["Sources", "Benchmarks", *(["Tests", "Fuzzing"] if "--build-tests" in self.arguments else [])]
         files = [path for folder in folders for path in sorted((self.package / folder).rglob("*")) if path.suffix != ".md"]
         compiler = shutil.which(os.environ.get("SWIFT", "swift"))
-        for path in [self.package / "Package.swift", self.package / "Package.resolved", Path(compiler or "swift").resolve(), self.product,
-                     *files]:
+        for path in [self.package / "Package.swift", Path(compiler or "swift").resolve(), *files]:
             if path.is_file():
                 found = path.stat()
                 digest.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode())
         return digest.hexdigest()
 
-    def is_current(self) -> bool:
-        return self.product.exists() and self.file.exists() and self.file.read_text() == self.state()
+    def text(self, inputs: str) -> str:
+        resolved = self.package / "Package.resolved"
+        return f"{inputs} {self.product.stat().st_mtime_ns} {resolved.stat().st_mtime_ns if resolved.exists() else 0}"
 
-    def write(self) -> None:
+    def is_current(self) -> bool:
+        return self.product.exists() and self.file.exists() and self.file.read_text() == self.text(self.inputs())
+
+    def write(self, inputs: str) -> None:
+        """Keeps the inputs as they were before the build: a change during it makes another build."""
         STAMPS.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(self.state())
+        self.file.write_text(self.text(inputs))
 
 
 def main() -> int:
@@ -119,6 +123,7 @@ def main() -> int:
         return 0
     log_file = stamp.scratch / "build.log"
     stamp.scratch.mkdir(parents=True, exist_ok=True)
+    inputs = stamp.inputs()
     is_first = not stamp.product.exists()
     progress = Progress("release" in arguments, is_first)
     print("building for the first time, with all dependencies: about ten minutes on two cores, in which README.md can be read"
@@ -148,7 +153,7 @@ def main() -> int:
                 print(line, file=sys.stderr)
         print(f"the build failed; all of its output is in {log_file}", file=sys.stderr)
         return status
-    stamp.write()
+    stamp.write(inputs)
     if compiled:
         print(f"built in {time.monotonic() - progress.started:.0f} s ({compiled} files compiled)", file=sys.stderr)
     return 0

@@ -63,7 +63,18 @@ struct SabotageTests {
     ]
 
     /// The first seed of each sabotage's detection; a change of the simulator makes others, which the tests print.
-    static let recorded: [Sabotage: UInt64] = [:]
+    static let recorded: [Sabotage: UInt64] = [
+        .acknowledgesBeforeCommit: 0, .acknowledgesInMemory: 0, .appliesBeforeCommit: 1, .believesEverybody: 0,
+        .believesStrangers: 0, .breaksTheOrder: 54, .countsInMemory: 0, .countsNumbersInMemory: 0,
+        .dropsLateOutcomes: 5, .endsTheSuccessor: 4, .flowsOutOfOrder: 1, .forgetsDeletions: 7,
+        .forgetsFailedCommits: 4, .forgetsFollowUps: 0, .forgetsNumbers: 0, .forgetsPresence: 0,
+        .forgetsProgress: 0, .forgetsRecovery: 4, .forgetsTries: 17, .forgetsVetoes: 49, .hearsStaleTerms: 9,
+        .holdsNothing: 0, .ignoresConflicts: 0, .ignoresDraining: 15, .keepsFailuresQuiet: 0,
+        .keepsOthersWaiting: 4, .keepsQuiet: 0, .keepsSuperseded: 0, .keepsTerms: 0, .losesRefusedWords: 0,
+        .missesNobody: 0, .missesTheEnd: 0, .neverLocks: 5, .opensGates: 0, .repeatsReceivers: 6,
+        .settlesBeforeSending: 0, .showsBeforeCover: 4, .showsTheNext: 0, .skipsConnecting: 0, .startsTwice: 0,
+        .staysInTheDemo: 9, .tellsTheGone: 0, .waitsForTheAbsent: 32, .waitsForTheHidden: 5, .waitsForTheSilent: 39,
+    ]
 
     /// The sabotages of receivers that connect out.
     private static let ofStreams: Set<Sabotage> = [
