@@ -14,7 +14,8 @@ PREFIX ?= /usr/local
 # At most 32 tests at once: without a bound the tests of a process start together and hold 4,000 threads and 9,000 descriptors.
 WIDTH = --experimental-maximum-parallelization-width
 # A crash prints the thread that crashed, not each of them.
-TEST = SWIFT_BACKTRACE=threads=crashed,color=no $(SWIFT) test --skip-build --no-color-diagnostics
+# The bundle itself: `swift test` locks the folder of the build, and others would wait for it.
+TEST = SWIFT_BACKTRACE=threads=crashed,color=no .build/debug/routerdPackageTests.xctest --testing-library swift-testing
 # Tests of the binary, tests of the transport, and tests that take five seconds of processor time or more in a debug build, run
 # in processes of their own. A test that computes holds one of the few threads that all tests of a process share: beside it a
 # client of a socket would run out of its time. Tests of the transport open thousands of connections, beside which others run

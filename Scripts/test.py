@@ -112,7 +112,7 @@ def stop(step: Step) -> None:
 
 
 def show(step: Step) -> None:
-    text = (LOGS / f"{step.name}.log").read_text(errors="replace").rstrip()
+    text = re.sub(r"\x1b\[[0-9;]*m", "", (LOGS / f"{step.name}.log").read_text(errors="replace")).rstrip()
     # Of a passed run of tests the lines of single tests are left to the log.
     if step.status == 0:
         text = "\n".join(line for line in text.split("\n") if not re.match(r"[◇✔↳] (Test|Suite|Passing)|\[\d+/\d+\]", line))
