@@ -190,7 +190,7 @@ check-openapi: $(UNDER_TEST)  ## Send requests that schemathesis, from PyPI, mak
 	@Scripts/setup.sh python3-venv
 	python3 Tests/openapi/run.py --routerd $(ROUTERD) --seconds $(or $(SECONDS),240)
 
-check-pairs: $(UNDER_TEST)  ## Play every ordered pair of operations on one connection, three times.
+check-pairs: $(UNDER_TEST)  ## Play every ordered pair of operations on one connection, with bodies at once and late, a third of them with a client that leaves.
 	@Scripts/setup.sh python3-venv
 	python3 Tests/openapi/pairs.py --routerd $(ROUTERD)
 
