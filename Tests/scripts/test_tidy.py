@@ -1,5 +1,6 @@
 """Rules of Scripts/tidy.py against planted faults."""
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -16,12 +17,16 @@ class VectorTests(unittest.TestCase):
             self.assertEqual(tidy.vector_bytes(code), count, code)
 
     def test_a_planted_vector_is_a_fault(self) -> None:
-        path = tidy.ROOT / "Sources/Router/Planted.swift"
-        path.write_text("struct Planted {\n    var counts = SIMD4<Int>.zero\n}\n")
-        try:
-            faults = list(tidy.swift_faults(path))
-        finally:
-            path.unlink()
+        root = tidy.ROOT
+        with tempfile.TemporaryDirectory() as folder:
+            tidy.ROOT = Path(folder)
+            path = tidy.ROOT / "Sources/Router/Planted.swift"
+            path.parent.mkdir(parents=True)
+            path.write_text("struct Planted {\n    var counts = SIMD4<Int>.zero\n}\n")
+            try:
+                faults = list(tidy.swift_faults(path))
+            finally:
+                tidy.ROOT = root
         self.assertEqual([(place, number) for place, number, _ in faults], [(path, 2)])
         self.assertIn("#91639", faults[0][2])
 
