@@ -219,7 +219,7 @@ class Player:
                 connection = Connection(self.port)
                 connection.send(*self.request(first, False), apart=False)
                 answer = connection.answer(False)
-                if first == OF_RULES and answer[0] == 404:
+                if first == OF_RULES and answer[0] == 404 and b'"unknown-plugin"' in answer[2]:
                     # The client before has left `putRules`, which the daemon has done after this request's `deleteRules`.
                     connection.send(*self.request(first, False), apart=False)
                     answer = connection.answer(False)
