@@ -4,9 +4,9 @@
 Usage: Scripts/test.py [STEP …]
 
 A step starts as soon as the steps that it needs have passed and a slot is free; steps that need fixed ports enter network
-namespaces. Its output goes to .build/test/STEP.log and is printed when the step ends. The first failure ends the others. With names of
-steps, those alone are run. Each step is a target of the Makefile. ROUTERD_TEST_MINUTES=60 is the longest time of a step: a slow
-machine may raise it.
+namespaces. Its output goes to .build/test/STEP.log and is printed when the step ends. The first failure ends the others, but for
+`make -k`. The lines of a failed step that say what failed are repeated below the table. With names of steps, those alone are run. Each
+step is a target of the Makefile. ROUTERD_TEST_MINUTES=60 is the longest time of a step: a slow machine may raise it.
 """
 import os
 import re
@@ -23,6 +23,10 @@ LOGS = ROOT / ".build/test"
 MINUTES = int(os.environ.get("ROUTERD_TEST_MINUTES", "60"))
 SLOTS = 2
 SECONDS_BETWEEN_LINES = 60
+# The first word of make's flags holds those of one letter.
+KEEPS_GOING = "k" in os.environ.get("MAKEFLAGS", "").partition(" ")[0]
+FAILURE = re.compile(r"✘|↳|\berror:|^(FAIL|FAILED|Traceback)\b|Fatal error|\*\*\*")
+MOST_FAILURES = 40
 
 
 @dataclass
@@ -119,6 +123,13 @@ def show(step: Step) -> None:
     print(f"\n--- {step.name}: {'passed' if step.status == 0 else 'FAILED'} after {step.seconds:.0f} s\n{text}", flush=True)
 
 
+def failures(step: Step) -> None:
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", (LOGS / f"{step.name}.log").read_text(errors="replace")).split("\n")
+    told = [line for line in lines if FAILURE.search(line)]
+    print(f"\n{step.name} failed ({LOGS.relative_to(ROOT)}/{step.name}.log):")
+    print("\n".join(told[:MOST_FAILURES] or lines[-MOST_FAILURES:]), flush=True)
+
+
 def main() -> int:
     names = sys.argv[1:]
     if unknown := set(names) - {step.name for step in STEPS}:
@@ -131,17 +142,19 @@ def main() -> int:
     running: list[Step] = []
     wake = threading.Event()
     try:
-        while any(step.status is None for step in steps):
+        while True:
             passed = {step.name for step in STEPS if step.status == 0 or step not in steps}
             waiting = [step for step in steps if step.process is None and passed.issuperset(step.needs)]
             for step in waiting[:SLOTS - len(running)]:
                 start(step)
                 running.append(step)
+            if not running:
+                break
             wake.wait(0.2)
             for step in [step for step in running if end_of(step)]:
                 running.remove(step)
                 show(step)
-                if step.status != 0:
+                if step.status != 0 and not KEEPS_GOING:
                     return 1
             if time.monotonic() - shown >= SECONDS_BETWEEN_LINES:
                 shown = time.monotonic()
@@ -150,7 +163,10 @@ def main() -> int:
         for step in running:
             stop(step)
         table(steps, started)
-    return 0
+        for step in steps:
+            if step.status not in (0, None):
+                failures(step)
+    return int(any(step.status != 0 for step in steps))
 
 
 if __name__ == "__main__":
