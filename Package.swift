@@ -212,12 +212,14 @@ let package = Package(
         .target(
             name: "DaemonTesting",
             dependencies: [
-                "DeliveryCurl", "Plugins", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
+                "TestSupport", "DeliveryCurl", "Plugins", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/DaemonTesting",
             swiftSettings: settings

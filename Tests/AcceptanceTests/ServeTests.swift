@@ -101,6 +101,21 @@ struct ServeTests {
         }
     }
 
+    @Test func streamsEndWithTheDaemon() async throws {
+        try await withServedDaemon { daemon in
+            let port = daemon.port
+            let program = daemon.program
+            let isOver = try await StreamConnection.follow(port) { stream in
+                try stream.next() == nil
+            } while: {
+                program.send(15)
+            }
+            #expect(isOver)
+            let ended = try await program.ended()
+            #expect(ended.status == 0)
+        }
+    }
+
     @Test func aSecondOneIsRefusedTheDatabase() async throws {
         let directory = try TemporaryDirectory()
         try await withServedDaemon(database: directory.file()) { daemon in

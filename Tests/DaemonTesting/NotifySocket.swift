@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import TestSupport
 
 /// The socket of a supervisor: receives what a process tells by sd_notify.
 final class NotifySocket: Sendable {
@@ -13,7 +14,7 @@ final class NotifySocket: Sendable {
         self.name = name
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         // A time limit only for tests that fail.
-        var wait = timeval(tv_sec: 60, tv_usec: 0)
+        var wait = timeval(tv_sec: 60 * longestMinutes, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)

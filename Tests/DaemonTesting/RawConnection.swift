@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import RouterPlugin
+import TestSupport
 
 /// A connection that sends bytes exactly as given, valid or not. It blocks, and therefore has a thread of its own.
 final class RawConnection {
@@ -30,7 +31,7 @@ final class RawConnection {
     init(_ port: Int, from host: UInt32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         // A time limit only for tests that fail.
-        var wait = timeval(tv_sec: 60, tv_usec: 0)
+        var wait = timeval(tv_sec: 60 * longestMinutes, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         if let host {

@@ -38,7 +38,7 @@ struct ServedDaemon: APICaller {
     static func connected<Value: Sendable>(
         to program: Program, port: Int, _ body: @escaping @Sendable (ServedDaemon) async throws -> Value
     ) async throws -> Value {
-        let client = TestClient(host: "127.0.0.1", port: port, configuration: .init(timeout: .seconds(300)))
+        let client = TestClient.patient(port: port)
         client.connect()
         do {
             let value = try await body(ServedDaemon(program: program, port: port, client: client))

@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 /// A counter whose tests can wait for a number.
@@ -64,7 +65,7 @@ final class Tally: Sendable {
             isReached.signal()
         }
         // A time limit, so that a failing test ends.
-        guard isReached.wait(timeout: .now() + 60) == .timedOut else { return }
-        Issue.record("The count is not \(count) after a minute.")
+        guard isReached.wait(timeout: .now() + .seconds(60 * longestMinutes)) == .timedOut else { return }
+        Issue.record("The count is not \(count) after \(longestMinutes) minutes.")
     }
 }

@@ -1,6 +1,7 @@
 import DeliveryCurl
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import HummingbirdTesting
 import Logging
 import NIOCore
@@ -14,7 +15,7 @@ import StoreSQLite
 struct TestDaemon: Sendable {
     let host: EngineHost
     let store: WatchedStore
-    let client: any TestClientProtocol
+    let client: PatientClient
 
     /// The set-up of a daemon for a test.
     struct Options: Sendable {
@@ -187,15 +188,22 @@ func withDaemon<Value>(
         egress: options.egress,
         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
         streams: options.streams, origins: options.edge.allowedOrigins, logger: options.logger)
-    let application = Hummingbird.Application(
-        router: api.router(), server: .edge(options.edge, api.authenticator), logger: options.logger)
+    let server = HTTPServerBuilder.edge(options.edge, api.authenticator)
     await host.start()
     let result: Result<Value, any Error>
     do {
-        result = .success(
-            try await application.test(options.isLive ? .live : .router) { client in
-                try await body(TestDaemon(host: host, store: store, client: client))
-            })
+        if options.isLive {
+            result = .success(
+                try await PatientClient.serve(api.router(), server, logger: options.logger) {
+                    try await body(TestDaemon(host: host, store: store, client: $0))
+                })
+        } else {
+            let application = Hummingbird.Application(router: api.router(), server: server, logger: options.logger)
+            result = .success(
+                try await application.test(.router) {
+                    try await body(TestDaemon(host: host, store: store, client: PatientClient($0)))
+                })
+        }
     } catch {
         result = .failure(error)
     }

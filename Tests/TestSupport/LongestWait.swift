@@ -1,11 +1,12 @@
 import Glibc
 package import Testing
 
+/// The longest time of a test in minutes: 15, or as many as `ROUTERD_TEST_MINUTES` says on a slow machine.
+///
+/// A test waits for events, so that a limit ends only a test that hangs.
+package let longestMinutes = getenv("ROUTERD_TEST_MINUTES").flatMap { Int(String(cString: $0)) } ?? 15
+
 extension Trait where Self == TimeLimitTrait {
-    /// The longest time of a test: 15 minutes, or as many as `ROUTERD_TEST_MINUTES` says on a slow machine.
-    ///
-    /// A test waits for events, so that a limit ends only a test that hangs.
-    package static var longest: Self {
-        .timeLimit(.minutes(getenv("ROUTERD_TEST_MINUTES").flatMap { Int(String(cString: $0)) } ?? 15))
-    }
+    /// The limit of a test or a suite.
+    package static var longest: Self { .timeLimit(.minutes(longestMinutes)) }
 }

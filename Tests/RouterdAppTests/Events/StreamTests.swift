@@ -331,23 +331,6 @@ struct StreamTests {
             expectProblem(try await daemon.call(.get, "/v1/stream"), 401, "key-missing")
         }
     }
-
-    // MARK: The end
-
-    @Test func streamsEndWithTheDaemon() async throws {
-        try await withServedDaemon { daemon in
-            let port = daemon.port
-            let program = daemon.program
-            let isOver = try await StreamConnection.follow(port) { stream in
-                try stream.next() == nil
-            } while: {
-                program.send(15)
-            }
-            #expect(isOver)
-            let ended = try await program.ended()
-            #expect(ended.status == 0)
-        }
-    }
 }
 
 extension TestDaemon {

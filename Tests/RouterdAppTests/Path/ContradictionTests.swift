@@ -91,7 +91,8 @@ struct ContradictionTests {
                 try await listening.reached(1)
                 let application = Hummingbird.Application(router: daemon.api.router(), logger: .silent)
                 let ids = try await application.test(.router) { client in
-                    let caller = TestDaemon(host: daemon.host, store: WatchedStore(daemon.store), client: client)
+                    let caller = TestDaemon(
+                        host: daemon.host, store: WatchedStore(daemon.store), client: PatientClient(client))
                     try await caller.putGallery()
                     try await caller.putSession("win-1", at: receiver.url())
                     return [try await caller.post(about: "a").id, try await caller.post(about: "b").id]

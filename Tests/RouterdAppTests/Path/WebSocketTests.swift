@@ -413,7 +413,7 @@ struct WebSocketTests {
                     repeating: WebSocketConnection.frame(0x89, Array(repeating: 7, count: 125)), count: 8192
                 ).flatMap(\.self)
                 for _ in 0..<64 { socket.send(bytes: pings) }
-                #expect(throws: (any Error).self) { while try socket.next().opcode != WebSocketConnection.close {} }
+                while let frame = try? socket.next(), frame.opcode != WebSocketConnection.close {}
             }
             // The daemon hears of the end in its event loop; the time limit of the suite is the bound.
             while daemon.host.streams.count > 0 { await Task.yield() }
