@@ -73,7 +73,9 @@ static void supervise(const struct plugin_child_limits *limits, pid_t child) {
         }
         if (waits[0].revents & (POLLHUP | POLLERR | POLLNVAL)) end(child, NULL);
         if (plugin_child_bytes_held() > limits->memory) end(child, "its processes hold more memory than memoryMebibytes");
-        if (look % looks_per_folder_look == 0 && plugin_child_folder_is_full()) end(child, "its working folder is full");
+        if (look % looks_per_folder_look != 0) continue;
+        if (plugin_child_folder_is_full()) end(child, "its working folder is full, or has a folder that cannot be read");
+        if (plugin_child_hides_files()) end(child, "it has mapped a deleted file of its working folder");
     }
     end(child, NULL);
 }

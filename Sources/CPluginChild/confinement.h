@@ -31,7 +31,10 @@ void plugin_child_filter(bool network, bool is_separate);
 // The bytes that the plugin holds: memory of its processes that is its own, and deleted files that they have open.
 uint64_t plugin_child_bytes_held(void);
 
-// Whether the working folder, which is the current one, has more files or bytes than a plugin may have.
+// Whether a process of the plugin has mapped a deleted file of the working folder, which is the current one.
+bool plugin_child_hides_files(void);
+
+// Whether the working folder has more files or bytes than a plugin may have, or a folder that cannot be read.
 bool plugin_child_folder_is_full(void);
 
 // Ends every descendant of this process; returns when none is left. The child is 0 if it has ended.

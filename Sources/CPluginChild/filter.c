@@ -98,8 +98,11 @@ void plugin_child_filter(bool network, bool is_separate) {
         DENY(SYS_reboot), DENY(SYS_swapon), DENY(SYS_swapoff), DENY(SYS_acct), DENY(SYS_quotactl), DENY(SYS_syslog),
         ALLOW,
     };
-    // Pairs of sockets stay: they lead nowhere else.
-    static const struct sock_filter no_sockets[] = {FIELD(nr), DENY(SYS_socket), ALLOW};
+    // Pairs of sockets stay: they lead nowhere else. They carry no open files, and their buffers stay as they are, for neither is
+    // counted.
+    static const struct sock_filter no_sockets[] = {
+        FIELD(nr), DENY(SYS_socket), DENY(SYS_sendmsg), DENY(SYS_sendmmsg), DENY(SYS_setsockopt), ALLOW,
+    };
     // Signals to itself and to its group alone.
     const struct sock_filter no_signals[] = {
         FIELD(nr), DENY(SYSCALL_pidfd_send_signal), DENY(SYS_rt_sigqueueinfo), DENY(SYS_rt_tgsigqueueinfo),

@@ -115,9 +115,39 @@ uint64_t plugin_child_bytes_held(void) {
     return bytes;
 }
 
+// Whether the process has mapped a deleted file of the folder: no descriptor leads to its bytes.
+static bool maps_deleted_file(pid_t id, const char *folder) {
+    char path[64], *line = NULL;
+    size_t room = 0, length = strlen(folder);
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", id);
+    FILE *maps = fopen(path, "re");
+    if (!maps) return false;
+    while (!found && getline(&line, &room, maps) > 0) {
+        char *name = strchr(line, '/');
+        found = name && strncmp(name, folder, length) == 0 && name[length] == '/' && strstr(name, " (deleted)\n");
+    }
+    free(line);
+    fclose(maps);
+    return found;
+}
+
+bool plugin_child_hides_files(void) {
+    char folder[4096];
+    struct process *found = NULL;
+    size_t count = getcwd(folder, sizeof folder) ? find(&found) : 0;
+    bool hides = false;
+    for (size_t place = 0; place < count && !hides; place++)
+        hides = found[place].is_ours && maps_deleted_file(found[place].id, folder);
+    free(found);
+    return hides;
+}
+
 static uint64_t files_left, bytes_left;
 
 static int count_file(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    // What a folder without rights holds is not counted.
+    if (kind == FTW_DNR) return 1;
     uint64_t bytes = 512 * (uint64_t)status->st_blocks;
     if (files_left == 0 || bytes_left < bytes) return 1;
     files_left--;

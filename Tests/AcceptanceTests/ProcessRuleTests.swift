@@ -376,6 +376,18 @@ struct ProcessRuleTests {
                 time.sleep(600)
                 """, timeout: 20_000),
         Hostile(
+            testDescription: "maps a deleted file", fault: "ended",
+            lines: """
+                import mmap
+                f = open('f', 'w+b')
+                f.write(b'x' * (15 << 20))
+                f.flush()
+                a = mmap.mmap(f.fileno(), 4096)
+                f.close()
+                os.unlink('f')
+                time.sleep(600)
+                """, timeout: 20_000),
+        Hostile(
             testDescription: "writes into the log without end", fault: "late",
             lines: "while True: os.write(2, b'x' * 65535 + b'\\n')"),
         Hostile(testDescription: "is ready without end", fault: "malformed", lines: "while True: write(answer)"),
@@ -525,7 +537,9 @@ struct ProcessRuleTests {
             for call in [
                 lambda: os.memfd_create("x"), lambda: os.setuid(0), lambda: mmap.mmap(-1, 4096), lambda: os.chmod("own", 0o777),
                 lambda: os.chmod("\(outside)", 0), lambda: os.utime("\(outside)"), lambda: os.chown("own", -1, -1),
-                lambda: os.setxattr("own", "user.a", b"b")]:
+                lambda: os.setxattr("own", "user.a", b"b"),
+                lambda: socket.send_fds(socket.socketpair()[0], [b"x"], [0]),
+                lambda: socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)]:
               try:
                 call()
                 found.append("call")
