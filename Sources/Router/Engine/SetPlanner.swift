@@ -34,8 +34,7 @@ struct SetPlanner {
     /// Makes a resource as it is specified, or leaves it if it is so already; returns the refusal if it cannot be made.
     private mutating func put(_ resource: ResourceDraft, in plan: inout PlanDraft) throws(MissingFacts) -> Refusal? {
         let before = engine.value(of: resource.ref)
-        let tenant = engine.tenants[resource.ref.application]
-        let command = resource.command(replacing: before) { tenant?.isCovered($0) ?? false }
+        let command = resource.command(replacing: before, in: engine.tenants[resource.ref.application])
         let one = try engine.plan(command, plan.facts, at: plan.time)
         if case .refused(let refusal) = one.reply { return refusal }
         let after = one.value(of: resource.ref) ?? before

@@ -59,16 +59,21 @@ extension ResourceRef {
 }
 
 extension ResourceDraft {
-    /// The command that makes the resource. It leaves the live state of an existing session alone, and its data of a person
-    /// while its gate is closed.
-    func command(replacing before: ResourceValue?, isCovered: (SceneSession) -> Bool) -> Command {
+    /// The command that makes the resource. It leaves the live state of an existing session alone, and the data of a person
+    /// while the gate is closed.
+    func command(replacing before: ResourceValue?, in tenant: Tenant?) -> Command {
         switch self {
         case .application(let draft): return .putApplication(draft)
         case .source(let draft): return .putSource(draft)
-        case .session(let key, let draft):
-            guard case .session(let session)? = before else { return .putSession(key, draft) }
+        case .session(let key, var draft):
+            guard case .session(let session)? = before else {
+                if tenant?.isCovered(draft.device) == true {
+                    (draft.userInfo, draft.stateRestorationActivity) = (nil, nil)
+                }
+                return .putSession(key, draft)
+            }
             var patch = SessionPatch(specifying: draft, of: session)
-            if isCovered(session) { (patch.userInfo, patch.stateRestorationActivity) = (nil, nil) }
+            if tenant?.isCovered(session) == true { (patch.userInfo, patch.stateRestorationActivity) = (nil, nil) }
             return .patchSession(key, patch)
         }
     }

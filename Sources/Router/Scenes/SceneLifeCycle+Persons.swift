@@ -9,19 +9,25 @@ extension SceneLifeCycle {
     /// Refuses a patch with data that would be that of the person before, or of the demo.
     func checkPersonalData(of patch: SessionPatch, at session: SceneSession) throws(Refusal) {
         if session.isInDemo, !patch.isSpecification, !patch.ofDemo.isWhole { throw .personalData(.showsDemo) }
-        guard patch.userInfo != nil || patch.stateRestorationActivity != nil, isUnattended(session) else { return }
-        throw .personalData(.resetMeanwhile)
+        var moved = session
+        if let device = patch.device { moved.device = device.value }
+        let brings = patch.userInfo != nil || patch.stateRestorationActivity != nil
+        let carries = moved.device != session.device && session.hasPersonalData
+        if brings || carries, isUnattended(moved) { throw .personalData(.resetMeanwhile) }
     }
 
-    /// Refuses a put with such data. A new session has no person before it.
+    /// Refuses a put with such data: a page of the former person may make a session anew, or take one to another device.
     func checkPersonalData(from existing: SceneSession?, to session: SceneSession) throws(Refusal) {
-        guard let existing, existing.device == session.device else { return }
-        let brings =
-            session.userInfo != .emptyObject && session.userInfo != existing.userInfo
-            || session.stateRestorationActivity.map { $0 != existing.stateRestorationActivity } ?? false
-        guard brings else { return }
-        if existing.isInDemo { throw .personalData(.showsDemo) }
-        if isUnattended(existing) { throw .personalData(.resetMeanwhile) }
+        if let existing, existing.device == session.device {
+            let brings =
+                session.userInfo != .emptyObject && session.userInfo != existing.userInfo
+                || session.stateRestorationActivity.map { $0 != existing.stateRestorationActivity } ?? false
+            guard brings else { return }
+            if existing.isInDemo { throw .personalData(.showsDemo) }
+        } else if !session.hasPersonalData {
+            return
+        }
+        if isUnattended(session) { throw .personalData(.resetMeanwhile) }
     }
 
     /// Whether the gate of a session was reset, or reached for the first time, and has not been passed since.
@@ -58,4 +64,8 @@ extension SceneLifeCycle {
             last.map { $0.machine.isWaiting && !$0.isEnding && $0.notification.event?.kind == kind } ?? false
         if !isPending { plan.tell([session], kind, gate, in: tenant) }
     }
+}
+
+extension SceneSession {
+    fileprivate var hasPersonalData: Bool { userInfo != .emptyObject || stateRestorationActivity != nil }
 }

@@ -49,7 +49,12 @@ extension Tenant {
 
     /// Whether the gate of a session is closed, so that content has to wait, or the session shows the demo.
     package func isCovered(_ session: SceneSession) -> Bool {
-        application.gates.onboarding != nil && (session.isInDemo || !gates.isOpen(for: session.device))
+        isCovered(session.device) || application.gates.onboarding != nil && session.isInDemo
+    }
+
+    /// Whether the gate of a device is closed.
+    func isCovered(_ device: DeviceID?) -> Bool {
+        application.gates.onboarding != nil && !gates.isOpen(for: device)
     }
 
     /// A session as answers show it; with `reach`, its reachability too.

@@ -86,6 +86,33 @@ extension GateTests {
         #expect(bench.session("B")?.userInfo.value == ["draft": 1])
     }
 
+    @Test("Between two persons no data is brought by a new session, or from another device by a put or a patch")
+    func broughtData() throws {
+        var bench = try Self.bench()
+        func save(_ bench: inout Workbench, _ id: SessionID, _ device: DeviceID) throws -> Refusal? {
+            var draft = SessionDraft.of(Scene(id, .foregroundInactive, device: device))
+            draft.userInfo = ["draft": 1]
+            return try bench.run(.putSession(.gallery(id), draft)).refusal
+        }
+        #expect(try save(&bench, "D", "pad") == nil)
+        try Self.open(&bench)
+        let term = try Self.reset(&bench)
+        #expect(try save(&bench, "E", "phone") == .personalData(.resetMeanwhile), "a new session")
+        #expect(try save(&bench, "D", "phone") == .personalData(.resetMeanwhile), "a session of another device, put")
+        let moved = try bench.patch(.gallery("D")) { $0.device = .set("phone") }
+        #expect(moved.refusal == .personalData(.resetMeanwhile), "a session of another device, patched")
+        #expect(try bench.patch(.gallery("D")) { $0.userInfo = ["draft": 2] }.refusal == nil, "its person is elsewhere")
+        var draft = SessionDraft.of(Scene("F", .background, device: "phone"))
+        draft.userInfo = ["of": "the set"]
+        let made = ResourceDraft.session(.gallery("F"), draft)
+        let set = ResourceSetDraft(name: "s", resources: [made], prunes: false, isDryRun: false)
+        #expect(try bench.run(.applySet(set)).refusal == nil)
+        #expect(bench.session("F")?.userInfo == .emptyObject)
+        try bench.run(.gate(.report(.succeed(storing: nil), by: Self.A, term: term)))
+        try Self.reopen(&bench)
+        #expect(try save(&bench, "E", "phone") == nil)
+    }
+
     @Test("Nothing of the demo stays with the session: a patch changes its state alone, and a set its specification")
     func demoChange() throws {
         var bench = try Self.bench(nil)
