@@ -47,10 +47,14 @@ package enum PlanKey: Hashable, Sendable {
     /// The names of all sources.
     case sources
     case session(SessionKey)
-    /// A gate, and which sessions are connected at it.
+    /// A gate and its passcode lock.
     ///
     /// Plans that only ask whether the gate is open leave the key out, as choices do: deliveries in a lane wait there too.
     case gate(GateKey)
+    /// The sessions connected at a gate, and those in the foreground.
+    ///
+    /// Plans without a look at other sessions leave the key out: connections at one gate share a transaction.
+    case attendance(GateKey)
     /// All gates of the application with a history: a change of the application's gate settings looks at each of them.
     case gates(ApplicationID)
     /// The application's sessions as a set.

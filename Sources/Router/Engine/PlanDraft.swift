@@ -38,6 +38,12 @@ struct PlanDraft {
         _modify { yield &plan.reads }
     }
 
+    /// Changed keys without a change that names them.
+    var touched: [PlanKey] {
+        _read { yield plan.touched }
+        _modify { yield &plan.touched }
+    }
+
     var followUps: [FollowUp] {
         _read { yield plan.followUps }
         _modify { yield &plan.followUps }
@@ -57,7 +63,7 @@ struct PlanDraft {
     mutating func add(_ part: Plan) {
         changes += part.changes
         reads += part.reads
-        plan.touched += part.touched
+        touched += part.touched
         plan.followUps += part.followUps
         hasReacted = true
     }
@@ -70,7 +76,7 @@ struct PlanDraft {
     /// Adds a key that the plan relies on and changes although no change of it names the key.
     mutating func touch(_ key: PlanKey) {
         reads.append(key)
-        plan.touched.append(key)
+        touched.append(key)
     }
 
     // MARK: Deliveries
@@ -124,7 +130,7 @@ struct PlanDraft {
         let id = session.key.application
         changes.append(.putSession(session))
         reads.append(.sessions(id))
-        plan.touched.append(.newSession(id))
+        touched.append(.newSession(id))
         guard session.awaitsConfiguration else { return }
         insert(
             SceneEvent(.configurationForConnecting, about: session.key.session),

@@ -14,7 +14,7 @@ extension ApplicationGates {
     func forgetHeld(at key: GateKey, in plan: inout PlanDraft) {
         let gate = tenant.gate(of: key.device)
         guard gate.state == .resetting else { return }
-        plan.reads += [.application(id), .gate(key)]
+        plan.reads += [.application(id), .gate(key), .attendance(key)]
         forgetHeld(at: gate, limit: moveLimit, in: &plan)
     }
 

@@ -70,7 +70,7 @@ extension ApplicationGates {
         guard let settings = application.gates.onboarding, let key = session.place(under: settings) else { return nil }
         let visit = visit(key, under: settings, in: plan.state)
         guard visit.gate.state.needsSomebody, visit.gate.responsible == session.key.session else { return nil }
-        plan.reads += [.application(id), .session(session.key), .gate(key)]
+        plan.reads += [.application(id), .session(session.key), .gate(key), .attendance(key)]
         return visit
     }
 }

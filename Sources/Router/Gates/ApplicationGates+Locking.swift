@@ -35,10 +35,15 @@ extension ApplicationGates {
         let inFront = Set(state.sessions.values.compactMap { $0?.foreground(under: settings) })
         for key in keys.sorted() {
             // The foreground of a gate belongs to it, whether or not its lock changes.
-            plan.touch(.gate(key))
+            plan.reads.append(.gate(key))
+            plan.touched.append(.attendance(key))
             let visit = visit(key, under: settings, in: state)
-            let isAttended = inFront.contains(key) || isInForeground(visit, but: state.sessions)
-            watch(visit, isAttended: isAttended, state, policy, in: &plan)
+            var isLeft = visit.gate.isOpen && !inFront.contains(key)
+            if isLeft {
+                plan.reads.append(.attendance(key))
+                isLeft = !isInForeground(visit, but: state.sessions)
+            }
+            watch(visit, isLeft: isLeft, state, policy, in: &plan)
         }
     }
 
@@ -55,11 +60,11 @@ extension ApplicationGates {
     }
 
     private func watch(
-        _ visit: GateVisit, isAttended: Bool, _ state: PlannedState, _ policy: PasscodePolicy, in plan: inout PlanDraft
+        _ visit: GateVisit, isLeft: Bool, _ state: PlannedState, _ policy: PasscodePolicy, in plan: inout PlanDraft
     ) {
         let known = lock(visit.gate.key, in: state)
         var lock = known
-        if visit.gate.isOpen, !isAttended { lock.leaveForeground(at: plan.time) } else { lock.stopClock() }
+        if isLeft { lock.leaveForeground(at: plan.time) } else { lock.stopClock() }
         if let time = lock.locksAt(under: policy), time <= plan.time {
             close(visit, lock, state, in: &plan)
         } else if lock != known {

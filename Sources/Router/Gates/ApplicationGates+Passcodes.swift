@@ -152,7 +152,7 @@ extension ApplicationGates {
         guard let session = tenant.sessions[speaker.session] else {
             preconditionFailure("A session that is not there has spoken: \(speaker).")
         }
-        plan.reads += [.application(id), .session(speaker), .gate(place.key)]
+        plan.reads += [.application(id), .session(speaker), .gate(place.key), .attendance(place.key)]
         plan.renewLease(of: session)
         let state = plan.state
         var visit = visit(place.key, under: place.settings, in: state)

@@ -63,8 +63,9 @@ extension ApplicationGates {
             }
         }
         for (key, visit) in visits.sorted(by: { $0.key < $1.key }) {
-            // The sessions at a gate belong to it, whether or not the gate itself changes.
-            plan.touch(.gate(key))
+            plan.reads.append(.gate(key))
+            plan.touched.append(.attendance(key))
+            if visit.reliesOnOthers { plan.reads.append(.attendance(key)) }
             finish(visit, in: &plan)
         }
     }

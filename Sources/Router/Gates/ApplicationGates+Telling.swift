@@ -4,7 +4,7 @@ extension ApplicationGates {
     /// Performs an action of a gate: tells the sessions concerned, as events of their lanes.
     ///
     /// - Parameters:
-    ///   - attending: The sessions that are connected at the gate with the plan.
+    ///   - attending: The recipients: see `GateVisit.attending`.
     ///   - state: The sessions as the plan leaves them, before anything is told of the gate.
     func perform(
         _ action: OnboardingGate.Action, of gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState,
@@ -31,7 +31,7 @@ extension ApplicationGates {
     ) {
         let kind = gate.changeOfResponsible
         tellDelegate(kind, gate, in: &plan)
-        // The responsible session may be far behind in the list of the sessions that are told.
+        // The responsible session may be missing from the list, or be far behind in it.
         let responsible =
             attending.first { $0.key.session == gate.responsible }
             ?? gate.responsible.flatMap { tenant.sessions[$0] }.flatMap(state.after)

@@ -42,7 +42,7 @@ struct ApplicationGates {
             default: preconditionFailure("A request without a speaker that names no gate, of \(id).")
             }
         }
-        plan.reads.append(.gate(key))
+        plan.reads += [.gate(key), .attendance(key)]
         var visit = visit(key, under: settings, in: plan.state)
         if case .configure(_, let document) = request {
             visit.gate.configure(document)
@@ -156,6 +156,7 @@ struct ApplicationGates {
         // Sessions as they are after the steps that the same plan tells them of.
         let state = plan.state
         let attending = visit.attending(in: tenant).compactMap(state.after)
+        if visit.reliesOnOthers { plan.reads.append(.attendance(visit.gate.key)) }
         var actions: [OnboardingGate.Action] = []
         for action in visit.actions where !actions.contains(action) { actions.append(action) }
         if visit.gate.isOpen, !visit.known.isOpen {

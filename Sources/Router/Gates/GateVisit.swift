@@ -11,6 +11,8 @@ struct GateVisit {
     /// Sessions that leave with the plan.
     var gone: Set<SessionID> = []
     var actions: [OnboardingGate.Action] = []
+    /// Whether the plan relies on the sessions present before it.
+    private(set) var reliesOnOthers = false
 
     init(_ gate: OnboardingGate, under settings: OnboardingSettings) {
         self.gate = gate
@@ -33,9 +35,12 @@ struct GateVisit {
         return present
     }
 
-    /// The sessions that are present with the plan.
-    func attending(in tenant: Tenant) -> [SceneSession] {
-        (present(in: tenant, limit: RouterLimits.sessionsToldOfGate) + come).sorted {
+    /// The possible recipients of the actions: all sessions present with the plan, or the newly connected ones if no action
+    /// is for all.
+    mutating func attending(in tenant: Tenant) -> [SceneSession] {
+        guard actions.contains(where: \.isForAll) else { return come }
+        reliesOnOthers = true
+        return (present(in: tenant, limit: RouterLimits.sessionsToldOfGate) + come).sorted {
             $0.creationSequence < $1.creationSequence
         }
     }
@@ -44,6 +49,7 @@ struct GateVisit {
     mutating func left(_ session: SessionID, in tenant: Tenant) {
         gone.insert(session)
         guard gate.responsible == session || settings.closesWithLastScene else { return }
+        reliesOnOthers = true
         let next = best(in: tenant)
         hear(.left(session, next: next))
         if settings.closesWithLastScene, next == nil { hear(.close) }

@@ -102,6 +102,14 @@ package struct OnboardingGate: Hashable, Sendable {
         case showProgress
         /// Delete the data kept about the person at the sessions; no session is told.
         case wipe
+
+        /// Whether all sessions at the gate are possible recipients.
+        var isForAll: Bool {
+            switch self {
+            case .hideApplicationScreens, .showApplicationScreens, .showProgress: true
+            case .announceResponsible, .hideApplicationScreen, .wipe: false
+            }
+        }
     }
 
     /// The reason for refusing an event; the gate is unchanged.
