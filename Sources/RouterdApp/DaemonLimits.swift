@@ -79,7 +79,7 @@ package enum DaemonLimits {
     static let decisionsTried = 16
     /// Greatest number of a tenant's reads that wait; others are answered 429.
     package static let readsWaiting = 64
-    /// Greatest number of sessions that a list looks at before other work of the engine has its turn.
+    /// Greatest number of sessions or gates examined by a list in one turn of the engine.
     package static let sessionsExaminedPerTurn = 500
     /// How many requests of a client may wait for a connection.
     static let clientRequests = 10_000_000

@@ -1,18 +1,16 @@
-import RouterPlugin
-
-/// Session ids in the order of their bytes, for lists that are read in pages.
+/// Ids in the order of their bytes, for lists that are read in pages.
 ///
 ///     chunks: [a … f] [g … m] [n … z]        each sorted, none empty, at most `chunkLimit` ids
 ///
 /// A chunk that outgrows its limit is split in two. An insertion moves at most one chunk's ids and the list of chunks: with
 /// a million ids some 4,000 chunks of some 250.
-struct OrderedIDs: Hashable, Sendable {
-    static let chunkLimit = 512
+struct OrderedIDs<ID: Comparable & Hashable & Sendable>: Hashable, Sendable {
+    static var chunkLimit: Int { 512 }
 
-    private var chunks: [[SessionID]] = []
+    private var chunks: [[ID]] = []
 
     /// Inserts an id that is not there.
-    mutating func insert(_ id: SessionID) {
+    mutating func insert(_ id: ID) {
         guard !chunks.isEmpty else { return chunks.append([id]) }
         let place = max(0, chunk(after: id) - 1)
         chunks[place].insert(id, at: Self.count(in: chunks[place], upTo: id))
@@ -24,7 +22,7 @@ struct OrderedIDs: Hashable, Sendable {
     }
 
     /// Removes an id that is there.
-    mutating func remove(_ id: SessionID) {
+    mutating func remove(_ id: ID) {
         let place = chunk(after: id) - 1
         guard place >= 0 else { return }
         let index = Self.count(in: chunks[place], upTo: id) - 1
@@ -36,7 +34,7 @@ struct OrderedIDs: Hashable, Sendable {
     /// Calls `body` with each id behind another, in order, until it returns false.
     ///
     /// - Parameter after: The id to begin behind, which need not be there; nil begins with the first.
-    func visit(after: SessionID?, _ body: (SessionID) -> Bool) {
+    func visit(after: ID?, _ body: (ID) -> Bool) {
         var place = 0
         var index = 0
         if let after {
@@ -53,7 +51,7 @@ struct OrderedIDs: Hashable, Sendable {
     }
 
     /// The index of the first chunk whose ids are all greater.
-    private func chunk(after id: SessionID) -> Int {
+    private func chunk(after id: ID) -> Int {
         var (low, high) = (0, chunks.count)
         while low < high {
             let middle = (low + high) / 2
@@ -63,7 +61,7 @@ struct OrderedIDs: Hashable, Sendable {
     }
 
     /// How many ids of a sorted chunk are no greater.
-    private static func count(in chunk: [SessionID], upTo id: SessionID) -> Int {
+    private static func count(in chunk: [ID], upTo id: ID) -> Int {
         var (low, high) = (0, chunk.count)
         while low < high {
             let middle = (low + high) / 2

@@ -48,7 +48,7 @@ struct UnreachedLanes: Sendable {
     private var applications: [ApplicationID: Noted] = [:]
 
     private struct Noted: Sendable {
-        var order = OrderedIDs()
+        var order = OrderedIDs<SessionID>()
         /// The last examined delivery by lane; 0 for none.
         var examined: [SessionID: NotificationSequence] = [:]
         var isUnderWay = false

@@ -3,17 +3,23 @@ package import RouterPlugin
 /// The gates of one application, one for each device and one for sessions of no device (nil): how each stands, its
 /// passcode lock, and the notifications that wait for it.
 ///
-/// Invariant: a device without gate, lock and waiting notifications has no entry.
+/// Invariant: a device without gate, lock, waiting notifications and demos has no entry.
 package struct GateTable: Sendable {
     private struct DeviceGate: Sendable {
         var gate: OnboardingGate?
         var lock: PasscodeLock?
         var gated = HeldNotifications()
+        /// Whether sessions of the device show the demo.
+        var hasDemos = false
 
-        var isUnused: Bool { gate == nil && lock == nil && gated.isEmpty }
+        /// Whether lists show the gate.
+        var isShown: Bool { gate != nil || !gated.isEmpty || hasDemos }
+        var isUnused: Bool { !isShown && lock == nil }
     }
 
     private var devices: [DeviceID?: DeviceGate] = [:]
+    /// The devices with an entry.
+    private var order = OrderedIDs<DeviceID>()
     /// Devices whose locks an application without passcodes has to forget, in descending order.
     private(set) var obsoleteLocks: [DeviceID?] = []
 
@@ -30,7 +36,28 @@ package struct GateTable: Sendable {
 
     package func isOpen(for device: DeviceID?) -> Bool { devices[device]?.gate?.isOpen == true }
 
-    mutating func put(_ gate: OnboardingGate) { devices[gate.key.device, default: DeviceGate()].gate = gate }
+    mutating func put(_ gate: OnboardingGate) { change(gate.key.device) { $0.gate = gate } }
+
+    /// Calls `body` with each device that has an entry, in order, until it returns false. `isShown`: the device has more than
+    /// a lock.
+    ///
+    /// - Parameter after: The gate to begin behind; nil begins with that of no device.
+    func visit(after: GateKey?, _ body: (_ device: DeviceID?, _ isShown: Bool) -> Bool) {
+        if after == nil, let entry = devices[DeviceID?.none], !body(nil, entry.isShown) { return }
+        order.visit(after: after?.device) { body($0, devices[$0]?.isShown == true) }
+    }
+
+    /// Notes whether sessions of a device show the demo.
+    mutating func note(demos: Bool, at device: DeviceID?) { change(device) { $0.hasDemos = demos } }
+
+    private mutating func change(_ device: DeviceID?, _ body: (inout DeviceGate) -> Void) {
+        let wasThere = devices[device] != nil
+        body(&devices[device, default: DeviceGate()])
+        let isThere = devices[device]?.isUnused == false
+        if !isThere { devices[device] = nil }
+        guard let device, isThere != wasThere else { return }
+        if isThere { order.insert(device) } else { order.remove(device) }
+    }
 
     // MARK: Gated notifications
 
@@ -43,12 +70,11 @@ package struct GateTable: Sendable {
     }
 
     mutating func hold(_ sequence: NotificationSequence, at device: DeviceID?) {
-        devices[device, default: DeviceGate()].gated.insert(sequence)
+        change(device) { $0.gated.insert(sequence) }
     }
 
     mutating func release(_ sequence: NotificationSequence, at device: DeviceID?) {
-        devices[device]?.gated.remove(sequence)
-        if devices[device]?.isUnused == true { devices[device] = nil }
+        change(device) { $0.gated.remove(sequence) }
     }
 
     // MARK: Passcode locks
@@ -59,7 +85,7 @@ package struct GateTable: Sendable {
     /// The lock of a device; nil for a lock without a history.
     func lock(of device: DeviceID?) -> PasscodeLock? { devices[device]?.lock }
 
-    mutating func put(_ lock: PasscodeLock) { devices[lock.key.device, default: DeviceGate()].lock = lock }
+    mutating func put(_ lock: PasscodeLock) { change(lock.key.device) { $0.lock = lock } }
 
     /// Finds obsolete locks after a restart or a change of the application's settings.
     mutating func findObsoleteLocks(under settings: GateSettings) {

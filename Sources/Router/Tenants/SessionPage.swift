@@ -9,6 +9,15 @@ package struct SessionPage: Sendable {
     package var hasMore = false
 }
 
+/// Gates of a list, in the order of their keys.
+package struct GatePage: Sendable {
+    package var gates: [OnboardingGate] = []
+    /// The last examined gate; the next page begins behind it.
+    package var last: GateKey?
+    /// Whether there are gates behind the last one.
+    package var hasMore = false
+}
+
 extension Tenant {
     /// A page of the sessions in the order of their ids.
     ///

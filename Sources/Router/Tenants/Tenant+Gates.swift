@@ -84,13 +84,31 @@ extension Tenant {
         gates.devicesWithGated.map { GateKey(application: application.id, device: $0) }
     }
 
-    /// The gates that have a history, notifications behind them, or a session in demo mode, in order; none if the application
-    /// has no gate.
-    package var gatesInUse: [OnboardingGate] {
-        guard application.gates.onboarding != nil else { return [] }
-        let demos = demosByDevice.keys.map { GateKey(application: application.id, device: $0) }
-        let others = Set(gatesWithGated + demos).filter { gates.gate(of: $0.device) == nil }
-        return (gates.all + others.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
+    /// A page of the gates with a history, notifications behind them, or a session in demo mode, in order; none if the
+    /// application has no gate.
+    ///
+    /// - Parameters:
+    ///   - after: The last gate before the page; nil begins with the first.
+    ///   - limit: The greatest number of gates of the page.
+    ///   - examined: The greatest number of gates that are looked at.
+    package func gatesInUse(
+        after: GateKey?, limit: Int, examined: Int, where isWanted: (OnboardingGate) -> Bool = { _ in true }
+    ) -> GatePage {
+        var page = GatePage()
+        guard application.gates.onboarding != nil else { return page }
+        var count = 0
+        gates.visit(after: after) { device, isShown in
+            guard page.gates.count < limit, count < examined else {
+                page.hasMore = true
+                return false
+            }
+            count += 1
+            page.last = GateKey(application: application.id, device: device)
+            let gate = gate(of: device)
+            if isShown, isWanted(gate) { page.gates.append(gate) }
+            return true
+        }
+        return page
     }
 
     /// Marks the deliveries under way to the sessions of a gate: they are answered for the person from before its reset.

@@ -23,7 +23,7 @@ package struct Tenant: Sendable {
     /// Discarded sessions whose scenes have events to take yet.
     package var discarded: [SessionID: SceneSession] { records.value.discarded }
     /// The ids of the sessions in the order of their bytes.
-    var order: OrderedIDs { records.value.order }
+    var order: OrderedIDs<SessionID> { records.value.order }
     /// Sessions whose endpoints are gone, by device; there are few.
     package var gone: [DeviceID?: Set<SessionID>] { records.value.gone }
 
@@ -133,6 +133,7 @@ package struct Tenant: Sendable {
             records.value.observers.insert(id)
         } else if session.isInDemo {
             records.value.demos[session.device, default: []].insert(id)
+            records.value.gates.note(demos: true, at: session.device)
         } else {
             records.value.gone[session.device, default: []].insert(id)
         }
@@ -142,7 +143,10 @@ package struct Tenant: Sendable {
         let id = session.key.session
         records.value.observers.remove(id)
         records.value.demos[session.device]?.remove(id)
-        if records.value.demos[session.device]?.isEmpty == true { records.value.demos[session.device] = nil }
+        if records.value.demos[session.device]?.isEmpty == true {
+            records.value.demos[session.device] = nil
+            records.value.gates.note(demos: false, at: session.device)
+        }
         records.value.gone[session.device]?.remove(id)
         if records.value.gone[session.device]?.isEmpty == true { records.value.gone[session.device] = nil }
     }
@@ -266,7 +270,7 @@ private struct TenantRecords: Sendable {
     /// Sessions in the grace period after the end of their connection.
     var lost: Set<SessionID> = []
     /// The ids of all sessions but discarded ones.
-    var order = OrderedIDs()
+    var order = OrderedIDs<SessionID>()
     var gates = GateTable()
     var deliveries = TenantDeliveries()
     var registeredSteps = 0

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Router
 
-@Suite("Ordered session ids") struct OrderedIDsTests {
-    private func ids(_ order: OrderedIDs, after: SessionID? = nil) -> [SessionID] {
+@Suite("Ordered ids") struct OrderedIDsTests {
+    private func ids(_ order: OrderedIDs<SessionID>, after: SessionID? = nil) -> [SessionID] {
         var seen: [SessionID] = []
         order.visit(after: after) {
             seen.append($0)
@@ -17,7 +17,7 @@ import Testing
     @Test("The ids are those of a sorted set after any history", arguments: 0..<4 as Range<UInt64>)
     func history(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var order = OrderedIDs()
+        var order = OrderedIDs<SessionID>()
         var expected: Set<SessionID> = []
         for step in 0..<12_000 {
             let id = SessionID(unchecked: "s\(Int.random(in: 0..<6000, using: &random))")
@@ -40,7 +40,7 @@ import Testing
     @Test("Ids that come in order are found behind each of them")
     func ascending() {
         let sorted = (0..<3000).map { SessionID(unchecked: "s\($0)") }.sorted()
-        var order = OrderedIDs()
+        var order = OrderedIDs<SessionID>()
         for id in sorted { order.insert(id) }
         for place in stride(from: 0, to: 3000, by: 7) {
             var next: SessionID?

@@ -24,7 +24,7 @@ package enum NotificationQuery {
         filter.until = try query.time("until")
         if let cursor = try Cursor.read(query["cursor"]) {
             guard let before = Int64(cursor) else {
-                throw Problem(.badRequest, "invalid-cursor", "This is not a cursor of this list.")
+                throw Problem.invalidCursor
             }
             filter.before = NotificationSequence(before)
         }

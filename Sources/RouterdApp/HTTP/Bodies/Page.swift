@@ -35,9 +35,16 @@ package enum Cursor {
         guard let text else { return nil }
         guard let bytes = Data(base64Encoded: text.fromURLSafe), let key = String(validating: bytes, as: UTF8.self)
         else {
-            throw Problem(.badRequest, "invalid-cursor", "This is not a cursor of this list.")
+            throw Problem.invalidCursor
         }
         return key
+    }
+}
+
+extension Problem {
+    /// The text is no cursor of the list.
+    static var invalidCursor: Problem {
+        Problem(.badRequest, "invalid-cursor", "This is not a cursor of this list.")
     }
 }
 

@@ -5,27 +5,61 @@ import RouterPlugin
 
 /// Onboarding gates: their states, and the reports of sessions to them.
 extension API {
-    @Sendable func listGates(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func listGates(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let id = try context.application()
         let query = try request.query("cursor", "limit")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
-        let found = await host.read { engine in
-            engine.tenants[id].map { tenant in
-                (tenant.gatesInUse.map { (gate: $0, held: engine.heldCount(behind: $0.key)) }, tenant.demosByDevice)
-            }
+        let start = try after.map { text throws(Problem) in try GateKey(cursor: text, of: id) }
+        let found = try await readers.walk(for: caller.application) {
+            try await gates(of: id, after: start, limit: limit + 1)
         }
-        guard let (gates, demos) = found else { throw Problem(.unknownApplication(id)) }
-        // The gate without a device sorts first, and no device has its key.
-        let page = Page(of: gates, after: after, limit: limit) { $0.gate.key.device.map { "/\($0)" } ?? "-" }
-        return .json(
-            .ok,
+        let page = Page(of: found, after: nil, limit: limit, key: \.gate.key.cursor)
+        let body = try await readers.write(page.elements.count, for: caller.application) {
             page.body("gates") { list, entry in
                 list.object { gate in
                     GateBody.write(entry.gate, held: entry.held, to: &gate)
-                    GateBody.write(demos[entry.gate.key.device] ?? [], to: &gate)
+                    GateBody.write(entry.demos, to: &gate)
                 }
-            })
+            }
+        }
+        return .json(.ok, body)
+    }
+
+    private struct ShownGate: Sendable {
+        let gate: OnboardingGate
+        let held: Int
+        let demos: Set<SessionID>
+    }
+
+    /// The first gates behind one, in order. The engine does other work between two parts of a long walk.
+    private func gates(
+        of id: ApplicationID, after: GateKey?, limit: Int,
+        where isWanted: @Sendable @escaping (Tenant, OnboardingGate) -> Bool = { _, _ in true }
+    ) async throws(Problem) -> [ShownGate] {
+        var found: [ShownGate] = []
+        var last = after
+        while true {
+            let (start, room) = (last, limit - found.count)
+            let part = await host.read { engine in
+                engine.tenants[id].map { tenant in
+                    let page = tenant.gatesInUse(
+                        after: start, limit: room, examined: DaemonLimits.sessionsExaminedPerTurn
+                    ) { isWanted(tenant, $0) }
+                    let shown = page.gates.map { gate in
+                        let demos = tenant.demosByDevice[gate.key.device] ?? []
+                        return ShownGate(gate: gate, held: engine.heldCount(behind: gate.key), demos: demos)
+                    }
+                    return (page, shown)
+                }
+            }
+            guard let (page, shown) = part else { throw Problem(.unknownApplication(id)) }
+            found += shown
+            last = page.last
+            if found.count == limit || !page.hasMore { return found }
+        }
     }
 
     @Sendable func getGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
@@ -112,17 +146,18 @@ extension API {
     }
 
     /// An operator locks the application on all devices where it is open; one after the other, each in its own transaction.
-    @Sendable func lockGates(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func lockGates(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let application = try context.application()
         _ = try request.query()
-        let found = await host.read { engine in
-            engine.tenants[application].map { tenant in
-                tenant.gates.all.filter { $0.isOpen && tenant.lock(of: $0.key.device).hash != nil }.map(\.key).sorted()
+        let open = try await readers.walk(for: caller.application) {
+            try await gates(of: application, after: nil, limit: .max) { tenant, gate in
+                gate.isOpen && tenant.lock(of: gate.key.device).hash != nil
             }
         }
-        guard let open = found else { throw Problem(.unknownApplication(application)) }
         var locked = 0
-        for key in open {
+        for key in open.map(\.gate.key) {
             // A gate that was left, reset or closed meanwhile is not open any more.
             guard case .gate = try? await submit(.gate(.lockDevice(key))) else { continue }
             locked += 1
@@ -196,5 +231,16 @@ extension API {
         guard case .gate(let gate) = try await submit(.gate(request)) else { throw Problem.unexpectedReply }
         let held = await host.read { $0.heldCount(behind: gate.key) }
         return .json(.ok, JSONWriter.object { GateBody.write(gate, held: held, to: &$0) })
+    }
+}
+
+extension GateKey {
+    /// The text of a cursor behind the gate. That without a device sorts first, and no device has its text.
+    fileprivate var cursor: String { device.map { "/\($0)" } ?? "-" }
+
+    fileprivate init(cursor: String, of application: ApplicationID) throws(Problem) {
+        guard cursor == "-" || cursor.hasPrefix("/") else { throw Problem.invalidCursor }
+        let device = cursor == "-" ? nil : DeviceID(unchecked: String(cursor.dropFirst()))
+        self.init(application: application, device: device)
     }
 }
