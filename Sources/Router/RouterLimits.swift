@@ -76,8 +76,8 @@ package enum RouterLimits {
     package static let filterWork = 16 * 1024 * 1024
     /// Maximum length of an event's idempotency key, in bytes.
     package static let dedupeKeyBytes = 512
-    /// Maximum number of sessions of an application and of bytes of their texts, unless the configuration says otherwise: a
-    /// million phones with some 200 bytes each are within both.
+    /// Default limits of an application: sessions, and bytes of all registrations. A million phones with 200 bytes and a gate
+    /// each are within both.
     package static let sessionsPerApplication = 2_000_000
     package static let sessionBytesPerApplication = 512 * 1024 * 1024
     /// Maximum number of steps that a decision may take for one predicate, which is evaluated in one go, and for all
@@ -114,6 +114,8 @@ package enum RouterLimits {
     package static let configurationMilliseconds: Int64 = 15_000
     /// Maximum number of discarded sessions in one event for the delegate.
     package static let discardedSessions = 1000
+    /// Approximate size of a gate in memory beside its texts, in bytes.
+    static let gateBytes = 256
     /// How many operations a gate keeps the progress of.
     package static let gateOperations = 16
     /// The time after which the lease of a session with a connection is looked at again, in milliseconds: the lease matters when

@@ -481,7 +481,7 @@ package enum Refusal: Error, Hashable, Sendable {
     case applicationNotEmpty(ApplicationID, ResourceSample)
     /// The application has as many sessions as it may have.
     case tooManySessions(limit: Int)
-    /// The texts of the application's sessions would take more bytes than they may.
+    /// The registrations of the application would take more bytes than they may.
     case tooManySessionBytes(limit: Int)
     /// A decision could take this many steps for one predicate of the session, or for all predicates of the application.
     case predicateTooCostly(steps: Int, limit: Int)

@@ -34,8 +34,9 @@ extension Engine {
             beginDeletion(of: id)
             effects.deletions.insert(id)
         case .sweep(let id, _): effects.deletions.insert(id)
-        case .putSource(let source): catalog.put(source)
-        case .deleteSource(let id): catalog.remove(id)
+        case .putSource(let source): put(source)
+        case .deleteSource(let id):
+            if let removed = catalog.remove(id) { tenants[removed.application]?.grow(bySourceBytes: -removed.bytes) }
         case .putResourceSet(let set): catalog.put(set)
         case .putRules(let rules):
             use(rules)
@@ -147,6 +148,12 @@ extension Engine {
         if settlement == .deadLettered(.payloadMissing), let ended { events.append(.payloadMissing(ended.id)) }
         // To change a tenant takes three allocations, which a plain notification need not pay.
         if let ended, ended.isNoted { tenants[ended.application]?.deliveries.settled(ended) }
+    }
+
+    /// Applies a source, also of the store.
+    mutating func put(_ source: SourceDefinition) {
+        let growth = catalog.put(source)
+        tenants[source.application]?.grow(bySourceBytes: growth)
     }
 
     private mutating func put(_ application: Application, _ closed: inout Set<SessionKey>) -> [FollowUp] {

@@ -32,7 +32,9 @@ extension Engine {
         case .accept(let request): try accept(request, in: &plan)
         case .acceptAll(let requests): try acceptAll(requests, in: &plan)
         case .putSource(let draft):
-            if knows(draft.definition.application, &plan) { catalog.put(draft, in: &plan) }
+            let id = draft.definition.application
+            guard let tenant = tenants[id] else { return plan.refuse(absence(of: id)) }
+            catalog.put(draft, of: tenant, within: settings.pipeline.registration, in: &plan)
         case .deleteSource(let id): catalog.delete(id, in: &plan)
         case .rotateSourceSecret(let id, let secret, let overlap, let once):
             try catalog.rotate(id, secret: secret, overlapSeconds: overlap, once: once, in: &plan)
@@ -161,7 +163,10 @@ extension Engine {
     }
 
     func gates(_ id: ApplicationID) -> ApplicationGates? {
-        tenants[id].map { ApplicationGates(tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit) }
+        tenants[id].map {
+            ApplicationGates(
+                tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit, limits: settings.pipeline.registration)
+        }
     }
 
     func changes(of id: ApplicationID) -> ApplicationChanges {

@@ -90,7 +90,7 @@ package struct Engine: Sendable {
         for session in state.sessions { tenants[session.key.application]?.put(session) }
         // Held notifications and locks set theirs as they are put in place.
         for id in tenants.keys.sorted() { tenants[id].map { setTimers(of: $0) } }
-        for source in state.sources { catalog.put(source) }
+        for source in state.sources { put(source) }
         for set in state.resourceSets { catalog.put(set) }
         for gate in state.gates { tenants[gate.key.application]?.gates.put(gate) }
         var closed: Set<SessionKey> = []

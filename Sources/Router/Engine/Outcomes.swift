@@ -97,7 +97,8 @@ struct Outcomes {
             isReached(session, at: attempt.url)
         else { return }
         guard session.leaseSeconds == nil else {
-            let gates = ApplicationGates(tenant: tenant, lanes: lanes, moveLimit: moveLimit)
+            let gates = ApplicationGates(
+                tenant: tenant, lanes: lanes, moveLimit: moveLimit, limits: pipeline.registration)
             return gates.passOn(from: session, in: &plan)
         }
         guard let end = session.leaseExpiresAt, end > plan.time else { return }

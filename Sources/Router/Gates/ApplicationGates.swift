@@ -19,6 +19,7 @@ struct ApplicationGates {
     let lanes: LaneView
     /// How many passcodes a plan forgets at most.
     let moveLimit: Int
+    let limits: RegistrationLimits
 
     var application: Application { tenant.application }
     var id: ApplicationID { tenant.application.id }
@@ -46,6 +47,7 @@ struct ApplicationGates {
         var visit = visit(key, under: settings, in: plan.state)
         if case .configure(_, let document) = request {
             visit.gate.configure(document)
+            if let refusal = growthRefusal(at: visit) { return plan.refuse(refusal) }
             plan.reply = .gate(visit.gate)
             return finish(visit, in: &plan)
         }
@@ -60,6 +62,7 @@ struct ApplicationGates {
         } catch {
             return plan.refuse(.gate(error))
         }
+        if !request.isSuccess, let refusal = growthRefusal(at: visit) { return plan.refuse(refusal) }
         plan.reply = .gate(visit.gate)
         let lock = tenant.lock(of: key.device)
         // A session that chose a passcode has not come to the end of onboarding; or no passcode was needed to come there.
@@ -94,6 +97,13 @@ struct ApplicationGates {
             gate.isCurrent(OnboardingGate.Claim(session.session, term: term))
         else { return nil }
         return .gate(.otherPerson(known))
+    }
+
+    /// The refusal of a change without room for its bytes; nil if there is room.
+    private func growthRefusal(at visit: GateVisit) -> Refusal? {
+        if visit.gate == visit.known { return nil }
+        let before = tenant.gates.gate(of: visit.gate.key.device)?.registeredBytes ?? 0
+        return limits.exceeded(byGrowth: visit.gate.registeredBytes - before, of: tenant)
     }
 
     private func event(

@@ -35,6 +35,9 @@ package enum GateRequest: Sendable {
         }
     }
 
+    /// Whether it ends a flow well. A full application stops no person there: the stored name is short.
+    var isSuccess: Bool { if case .report(.succeed, by: _, term: _) = self { true } else { false } }
+
     /// The session that speaks; nil for an operator.
     package var speaker: SessionKey? {
         switch self {

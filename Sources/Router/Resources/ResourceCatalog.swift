@@ -3,31 +3,45 @@ import RouterPlugin
 /// The sources and the resource sets of all applications. Nothing else in memory depends on them.
 struct ResourceCatalog: Sendable {
     private(set) var sources: [SourceID: SourceDefinition] = [:]
+    /// The bytes of each source, which is long to count.
+    private var bytes: [SourceID: Int] = [:]
     private(set) var sets: [String: ResourceSet] = [:]
 
     init() {}
 
     // MARK: Applying
 
-    mutating func put(_ source: SourceDefinition) { sources[source.id] = source }
+    /// Puts a source; returns by how many bytes the registrations of its application grow.
+    @discardableResult
+    mutating func put(_ source: SourceDefinition) -> Int {
+        sources[source.id] = source
+        let after = source.registeredBytes
+        return after - (bytes.updateValue(after, forKey: source.id) ?? 0)
+    }
 
     mutating func put(_ set: ResourceSet) { sets[set.name] = set }
 
-    mutating func remove(_ id: SourceID) { sources[id] = nil }
+    /// Removes a source; returns its application and its bytes, or nil if there is none.
+    mutating func remove(_ id: SourceID) -> (application: ApplicationID, bytes: Int)? {
+        guard let source = sources.removeValue(forKey: id) else { return nil }
+        return (source.application, bytes.removeValue(forKey: id) ?? 0)
+    }
 
     /// Takes out the sources of an application.
     @discardableResult
     mutating func takeSources(of application: ApplicationID) -> [SourceDefinition] {
         if sources.isEmpty { return [] }
         let taken = sources.values.filter { $0.application == application }
-        for source in taken { sources[source.id] = nil }
+        for source in taken { _ = remove(source.id) }
         return taken
     }
 
     // MARK: Planning
 
-    /// Puts a source. Its application exists.
-    func put(_ draft: SourceDraft, in plan: inout PlanDraft) {
+    /// Puts a source of an application.
+    func put(
+        _ draft: SourceDraft, of tenant: Tenant, within limits: RegistrationLimits, in plan: inout PlanDraft
+    ) {
         var source = draft.definition
         let existing = sources[source.id]
         if let existing, existing.application != source.application {
@@ -43,7 +57,11 @@ struct ResourceCatalog: Sendable {
         guard source.secrets.count <= RouterLimits.secretsPerSource else {
             return plan.refuse(.source(.secrets(limit: RouterLimits.secretsPerSource)))
         }
-        if existing != source { plan.changes.append(.putSource(source)) }
+        if existing != source {
+            let growth = source.registeredBytes - (bytes[source.id] ?? 0)
+            if let refusal = limits.exceeded(byGrowth: growth, of: tenant) { return plan.refuse(refusal) }
+            plan.changes.append(.putSource(source))
+        }
         plan.reply = .source(source, created: existing == nil)
         plan.reads += [.application(source.application), .source(source.id), .sources]
     }

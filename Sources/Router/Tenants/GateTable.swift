@@ -23,6 +23,9 @@ package struct GateTable: Sendable {
     /// Devices whose locks an application without passcodes has to forget, in descending order.
     private(set) var obsoleteLocks: [DeviceID?] = []
 
+    /// The bytes registered at gates and locks.
+    private(set) var registeredBytes = 0
+
     /// Whether the application has no gates, locks and gated notifications.
     var isEmpty: Bool { devices.isEmpty }
 
@@ -36,10 +39,12 @@ package struct GateTable: Sendable {
 
     package func isOpen(for device: DeviceID?) -> Bool { devices[device]?.gate?.isOpen == true }
 
-    mutating func put(_ gate: OnboardingGate) { change(gate.key.device) { $0.gate = gate } }
+    mutating func put(_ gate: OnboardingGate) {
+        registeredBytes += gate.registeredBytes - (self.gate(of: gate.key.device)?.registeredBytes ?? 0)
+        change(gate.key.device) { $0.gate = gate }
+    }
 
-    /// Calls `body` with each device that has an entry, in order, until it returns false. `isShown`: the device has more than
-    /// a lock.
+    /// Calls `body` with each device and whether lists show its gate, in order, until it returns false.
     ///
     /// - Parameter after: The gate to begin behind; nil begins with that of no device.
     func visit(after: GateKey?, _ body: (_ device: DeviceID?, _ isShown: Bool) -> Bool) {
@@ -85,7 +90,10 @@ package struct GateTable: Sendable {
     /// The lock of a device; nil for a lock without a history.
     func lock(of device: DeviceID?) -> PasscodeLock? { devices[device]?.lock }
 
-    mutating func put(_ lock: PasscodeLock) { change(lock.key.device) { $0.lock = lock } }
+    mutating func put(_ lock: PasscodeLock) {
+        registeredBytes += lock.registeredBytes - (self.lock(of: lock.key.device)?.registeredBytes ?? 0)
+        change(lock.key.device) { $0.lock = lock }
+    }
 
     /// Finds obsolete locks after a restart or a change of the application's settings.
     mutating func findObsoleteLocks(under settings: GateSettings) {

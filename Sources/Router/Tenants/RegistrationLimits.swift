@@ -5,7 +5,7 @@ import RouterPlugin
 package struct RegistrationLimits: Hashable, Sendable {
     /// Number of sessions.
     package var sessions: Int
-    /// Bytes of its sessions: names, predicates, documents, endpoints, as `SceneSession.registeredBytes` counts them.
+    /// Bytes of its registrations, as `Tenant.registeredBytes` counts them.
     package var sessionBytes: Int
     /// Steps of all predicates together, as `SceneSession.registeredSteps` counts them.
     package var predicateSteps: Int
@@ -31,9 +31,7 @@ package struct RegistrationLimits: Hashable, Sendable {
     func exceeded(by session: SceneSession, replacing existing: SceneSession?, in tenant: Tenant) -> Refusal? {
         if existing == nil, !haveRoom(in: tenant) { return .tooManySessions(limit: sessions) }
         let growth = session.registeredBytes - (existing?.registeredBytes ?? 0)
-        if growth > 0, tenant.registeredBytes + growth > sessionBytes {
-            return .tooManySessionBytes(limit: sessionBytes)
-        }
+        if let refusal = exceeded(byGrowth: growth, of: tenant) { return refusal }
         let moreSteps = session.registeredSteps - (existing?.registeredSteps ?? 0)
         guard moreSteps > 0 else { return nil }
         let conditions = session.conditions
@@ -46,6 +44,14 @@ package struct RegistrationLimits: Hashable, Sendable {
     }
 }
 
+extension RegistrationLimits {
+    /// The refusal of a registration without room for its bytes; nil if there is room.
+    func exceeded(byGrowth growth: Int, of tenant: Tenant) -> Refusal? {
+        growth > 0 && tenant.registeredBytes + growth > sessionBytes
+            ? .tooManySessionBytes(limit: sessionBytes) : nil
+    }
+}
+
 extension SceneSession {
     /// The bytes that registered texts of the session take. The fixed part of a session is not counted: the number of
     /// sessions has its own limit.
@@ -53,9 +59,40 @@ extension SceneSession {
         var sum = key.session.text.utf8.count + role.utf8.count + configuration.utf8.count
         sum += device?.text.utf8.count ?? 0
         sum += userInfo.bytes.count + (stateRestorationActivity?.bytes.count ?? 0)
-        sum += endpoint?.url.utf8.count ?? 0
+        if let endpoint {
+            sum += endpoint.url.utf8.count
+            if !endpoint.format.isStandard { sum += endpoint.format.options.bytes.count }
+        }
         return sum + conditions.textBytes
     }
+}
+
+extension OnboardingGate {
+    /// The bytes of the texts registered at the gate, and a constant for the gate: gates have no limit of their number.
+    var registeredBytes: Int {
+        let texts = [key.device?.text, onboardingID, failure?.reason, failure?.message, proof?.issuer, proof?.subject]
+        return texts.reduce(RouterLimits.gateBytes) { $0 + ($1?.utf8.count ?? 0) } + (configuration?.bytes.count ?? 0)
+            + operations.reduce(0) { $0 + $1.textBytes }
+    }
+}
+
+extension ProgressReport {
+    fileprivate var textBytes: Int {
+        let texts = [operationID, step, defaultMessage, time ?? "", failure?.reason ?? ""] + parameters
+        return texts.reduce(0) { $0 + $1.utf8.count }
+    }
+}
+
+extension PasscodeLock {
+    /// The bytes of the hash and of the device's key.
+    var registeredBytes: Int {
+        (hash.map { $0.salt.count + $0.digest.count } ?? 0) + (deviceKey?.bytes.count ?? 0)
+    }
+}
+
+extension SourceDefinition {
+    /// The bytes of the definition's document and of its secrets.
+    var registeredBytes: Int { secrets.reduce(document.count) { $0 + $1.secret.utf8.count } }
 }
 
 extension ActivationConditions {

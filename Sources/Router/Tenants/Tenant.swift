@@ -6,8 +6,12 @@ package struct Tenant: Sendable {
     package private(set) var registry = IndexedRegistry()
     package private(set) var sessions = SessionTable()
     private var records = Indirect(TenantRecords())
-    /// The bytes of all sessions' texts; discarded ones do not count.
-    package private(set) var registeredBytes = 0
+    /// The bytes of all sessions, discarded ones included.
+    private var sessionBytes = 0
+    /// The bytes of all registrations of the application: sessions, gates with their passcodes, and sources.
+    package var registeredBytes: Int {
+        sessionBytes + records.value.sourceBytes + records.value.gates.registeredBytes
+    }
     /// The most steps that decisions may take for the predicates of all sessions; discarded ones do not count.
     package var registeredSteps: Int { records.value.registeredSteps }
     /// Sessions by activation state. No vector of more than 16 bytes: swiftlang/swift#91639 makes the frame of an async
@@ -41,12 +45,13 @@ package struct Tenant: Sendable {
         guard session.discardedAt == nil else {
             remove(session.key.session)
             records.value.discarded[session.key.session] = session
+            sessionBytes += session.registeredBytes
             return
         }
         forgetDiscarded(session.key.session)
         let previous = sessions.put(session)
         if previous == nil { records.value.order.insert(session.key.session) }
-        registeredBytes += session.registeredBytes - (previous?.registeredBytes ?? 0)
+        sessionBytes += session.registeredBytes - (previous?.registeredBytes ?? 0)
         count(session.endpoint, insteadOf: previous?.endpoint)
         if previous?.conditions != session.conditions {
             records.value.registeredSteps += session.registeredSteps - (previous?.registeredSteps ?? 0)
@@ -107,7 +112,7 @@ package struct Tenant: Sendable {
         if isLost(session) { records.value.lost.remove(session) }
         guard let previous = sessions.remove(session) else { return }
         records.value.order.remove(session)
-        registeredBytes -= previous.registeredBytes
+        sessionBytes -= previous.registeredBytes
         count(nil, insteadOf: previous.endpoint)
         records.value.registeredSteps -= previous.registeredSteps
         states[Int(previous.activationState.rawValue)] -= 1
@@ -172,8 +177,12 @@ package struct Tenant: Sendable {
     }
 
     private mutating func forgetDiscarded(_ session: SessionID) {
-        if !records.value.discarded.isEmpty { records.value.discarded[session] = nil }
+        if records.value.discarded.isEmpty { return }
+        sessionBytes -= records.value.discarded.removeValue(forKey: session)?.registeredBytes ?? 0
     }
+
+    /// Counts the bytes of a source that was put or deleted.
+    mutating func grow(bySourceBytes growth: Int) { records.value.sourceBytes += growth }
 
     /// The session, even if it was discarded and is still told of it.
     package func scene(_ session: SessionID) -> SceneSession? { sessions[session] ?? discarded[session] }
@@ -274,6 +283,7 @@ private struct TenantRecords: Sendable {
     var gates = GateTable()
     var deliveries = TenantDeliveries()
     var registeredSteps = 0
+    var sourceBytes = 0
     /// The number of sessions with an endpoint of their own, by the hash of its URL. Two URLs of one hash count as one that
     /// sessions share.
     var ownURLs: [Int: Int32] = [:]

@@ -88,6 +88,129 @@ import Testing
         #expect(bench.engine.tenants[.gallery]?.registeredBytes == before)
     }
 
+    // MARK: Gates and sources
+
+    /// An application with a gate and one session there, within a number of bytes.
+    private static func gated(bytes: Int) throws -> Workbench {
+        var application = Application.gallery(lifeCycleEvents: true)
+        application.gates.onboarding = OnboardingSettings()
+        var bench = Workbench(registration: RegistrationLimits(sessionBytes: bytes))
+        try bench.add(application, [Scene("A", .foregroundActive, device: "phone")])
+        return bench
+    }
+
+    private static func configuration(_ bytes: Int, of device: DeviceID = "phone") -> Command {
+        let text = String(repeating: "a", count: bytes)
+        let document = bytes == 0 ? nil : JSONDocument(["a": .string(text)])
+        return .gate(.configure(GateKey(application: .gallery, device: device), document))
+    }
+
+    private static func source(_ bytes: Int, _ id: SourceID = "hooks") -> Command {
+        var source = SourceDefinition(id: id, application: .gallery, kind: "test")
+        source.options = ["a": .string(String(repeating: "a", count: bytes))]
+        return .putSource(SourceDraft(definition: source, secrets: [SigningKey("secret")]))
+    }
+
+    @Test("Configurations of devices count, and give their bytes back when they are replaced or deleted")
+    func configurations() throws {
+        var bench = try Self.gated(bytes: 10_000)
+        let full = Refusal.tooManySessionBytes(limit: 10_000)
+        #expect(try bench.run(Self.configuration(6000)).refusal == nil)
+        #expect(try bench.run(Self.configuration(6000, of: "pad")).refusal == full)
+        #expect(try bench.run(.putSession(Self.key(0), Self.draft(6000))).refusal == full)
+        #expect(try bench.run(Self.source(6000)).refusal == full)
+        #expect(try bench.run(Self.configuration(10)).refusal == nil)
+        #expect(try bench.run(Self.configuration(6000, of: "pad")).refusal == nil)
+        #expect(try bench.run(Self.configuration(0, of: "pad")).refusal == nil)
+        #expect(try bench.run(Self.source(6000)).refusal == nil)
+    }
+
+    @Test("Each gate counts, however little is registered there")
+    func gates() throws {
+        var bench = try Self.gated(bytes: 10_000)
+        var count = 0
+        while try bench.run(Self.configuration(1, of: DeviceID(unchecked: "d\(count)"))).refusal == nil { count += 1 }
+        #expect((20..<40).contains(count))
+        #expect(try bench.run(.gate(.open(.gallery("A")))).refusal == .tooManySessionBytes(limit: 10_000))
+    }
+
+    @Test("Reports of progress count; the end of the flow is not refused, and gives their bytes back")
+    func progress() throws {
+        var bench = try Self.gated(bytes: 10_000)
+        let A = SessionKey.gallery("A")
+        try bench.run(.gate(.open(A)))
+        func report(_ operation: String) -> Command {
+            let report = ProgressReport(
+                operationID: operation, step: "s", currentStepNumber: 1, totalNumberOfSteps: 2,
+                parameters: Array(repeating: String(repeating: "a", count: 1000), count: 4))
+            return .gate(.report(.progress(report), by: A, term: 1))
+        }
+        #expect(try bench.run(report("one")).refusal == nil)
+        #expect(try bench.run(report("two")).refusal == nil)
+        #expect(try bench.run(report("three")).refusal == .tooManySessionBytes(limit: 10_000))
+        // A report in place of the one before does not grow.
+        #expect(try bench.run(report("two")).refusal == nil)
+        try bench.run(.gate(.report(.succeed(storing: "person"), by: A, term: 1)))
+        #expect(try bench.run(.putSession(Self.key(0), Self.draft(6000))).refusal == nil)
+    }
+
+    @Test("Sources count, and give their bytes back when they are replaced or deleted")
+    func sources() throws {
+        var bench = try Self.gated(bytes: 10_000)
+        let full = Refusal.tooManySessionBytes(limit: 10_000)
+        #expect(try bench.run(Self.source(6000)).refusal == nil)
+        #expect(try bench.run(Self.source(6000, "others")).refusal == full)
+        #expect(try bench.run(Self.source(10)).refusal == nil)
+        #expect(try bench.run(Self.source(6000, "others")).refusal == nil)
+        #expect(try bench.run(Self.source(6000)).refusal == full)
+        try bench.run(.deleteSource("others"))
+        #expect(try bench.run(Self.source(6000)).refusal == nil)
+    }
+
+    @Test("The options of an endpoint's format count")
+    func formats() throws {
+        var session = Scene("A").session(created: 1)
+        let before = session.registeredBytes
+        let options: JSONValue = ["text": .string(String(repeating: "a", count: 1000))]
+        session.endpoint?.format = DeliveryFormatChoice("slack", options: try #require(options.asObject))
+        #expect((1000...1100).contains(session.registeredBytes - before))
+    }
+
+    @Test("The bytes of a tenant are those of its registrations after any history, a recovery and a move")
+    func conservationOfAll() throws {
+        var bench = try Self.gated(bytes: .max)
+        var random = SeededGenerator(seed: 3)
+        for _ in 0..<200 {
+            let bytes = Int.random(in: 0..<900, using: &random)
+            let name = "d\(Int.random(in: 0..<6, using: &random))"
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: try bench.run(.deleteSource(SourceID(unchecked: name)))
+            case 1: try bench.run(Self.source(bytes, SourceID(unchecked: name)))
+            case 2: try bench.run(.deleteSession(Self.key(bytes % 6), dismissal: .standard))
+            case 3: try bench.run(.putSession(Self.key(bytes % 6), Self.draft(bytes)))
+            default: try bench.run(Self.configuration(bytes, of: DeviceID(unchecked: name)))
+            }
+            #expect(bench.engine.tenants[.gallery]?.registeredBytes == Self.bytes(of: bench.engine))
+        }
+        let before = bench.engine.tenants[.gallery]?.registeredBytes
+        try bench.crash()
+        #expect(bench.engine.tenants[.gallery]?.registeredBytes == before)
+        let moved = bench.engine.removeTenant(.gallery)
+        let state = try #require(moved)
+        _ = bench.engine.insert(state, at: bench.now)
+        #expect(bench.engine.tenants[.gallery]?.registeredBytes == before)
+    }
+
+    /// The bytes counted from everything that an engine has of the application.
+    private static func bytes(of engine: Engine) -> Int? {
+        guard let tenant = engine.tenants[.gallery] else { return nil }
+        var sum = tenant.sessions.values.reduce(0) { $0 + $1.registeredBytes }
+        sum += tenant.discarded.values.reduce(0) { $0 + $1.registeredBytes }
+        sum += tenant.gates.all.reduce(0) { $0 + $1.registeredBytes }
+        sum += tenant.gates.locks.reduce(0) { $0 + $1.registeredBytes }
+        return engine.sources.values.reduce(sum) { $0 + $1.registeredBytes }
+    }
+
     @Test("An application beyond a limit that was lowered may change its sessions, but not let them grow")
     func lowered() throws {
         var bench = try Workbench(.gallery(), [])

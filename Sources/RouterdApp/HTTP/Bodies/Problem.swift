@@ -370,7 +370,9 @@ extension Problem {
         case .tooManySessionBytes(let limit):
             Problem(
                 .conflict, "too-many-session-bytes",
-                "The texts of an application's sessions may have \(limit) bytes: names, predicates, documents, URLs.")
+                "The sessions, gates and sources of an application may have \(limit) bytes. "
+                    + "Delete or shorten some: sessions, sources, configurations of devices (null), reports of progress."
+            )
         case .predicateTooCostly(let steps, let limit): .tooCostly(steps, limit, of: "One predicate of a session")
         case .predicatesTooCostly(let steps, let limit):
             .tooCostly(steps, limit, of: "The predicates of an application's sessions")
