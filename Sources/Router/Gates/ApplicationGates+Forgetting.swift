@@ -44,7 +44,7 @@ extension Tenant {
         let timed = deliveries.held.values.filter { $0.heldUntil != nil && $0.device == device && device != nil }
         let held = (gates.gated(at: device)?.first(.max) ?? []).compactMap { deliveries.held[$0] } + timed
         var found = held.filter { $0.sequence <= last }.map { (notification: $0, isInFlight: false) }
-        for session in sessions.values where session.device == device {
+        for session in sessions(of: device) {
             guard let queue = lanes[session.key]?.queue else { continue }
             for delivery in queue where !delivery.isEvent && !delivery.isEnding && !delivery.isMisaddressed {
                 let notification = delivery.notification

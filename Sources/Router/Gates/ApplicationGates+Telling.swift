@@ -55,7 +55,7 @@ extension ApplicationGates {
     /// Deletes the data of the person at the sessions of a gate.
     private func wipe(at key: GateKey, in plan: inout PlanDraft) {
         let state = plan.state
-        let sessions = tenant.sessions.values.filter { $0.device == key.device }.sorted { $0.key < $1.key }
+        let sessions = tenant.sessions(of: key.device).sorted { $0.key < $1.key }
         for known in sessions {
             guard var session = state.after(known) else { continue }
             session.userInfo = .emptyObject

@@ -114,7 +114,7 @@ extension Tenant {
     /// Marks the deliveries under way to the sessions of a gate: they are answered for the person from before its reset.
     mutating func markAskedBeforeReset(at device: DeviceID?, _ planner: LanePlanner) {
         var asked: [NotificationSequence] = []
-        for session in sessions.values where session.device == device {
+        for session in sessions(of: device) {
             guard let queue = planner.lanes[session.key]?.queue else { continue }
             asked += queue.lazy.filter { !$0.machine.isWaiting }.map(\.notification.sequence)
         }

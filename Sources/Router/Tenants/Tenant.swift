@@ -167,6 +167,17 @@ package struct Tenant: Sendable {
     /// The sessions in demo mode by device; those of no device under nil.
     package var demosByDevice: [DeviceID?: Set<SessionID>] { records.value.demos }
 
+    /// All sessions of a device but discarded ones, in no order; those of no device for nil.
+    func sessions(of device: DeviceID?) -> [SceneSession] {
+        guard let device else { return sessions.values.filter { $0.device == nil } }
+        var ids = records.value.observers.union(gone[device] ?? []).union(demosByDevice[device] ?? [])
+        registry.visitAll(device: device) {
+            ids.insert($0)
+            return true
+        }
+        return ids.compactMap { sessions[$0] }.filter { $0.device == device }
+    }
+
     var hasObservers: Bool { !records.value.observers.isEmpty }
 
     /// The sessions that are told the events of others, in the order of their creation.

@@ -58,4 +58,24 @@ import Testing
             #expect(batch.conflicts(with: try bench.plan(commands[1])))
         }
     }
+
+    @Test(
+        "The sessions of a device are found, whatever they take part in",
+        arguments: ["phone", "pad", nil] as [DeviceID?])
+    func sessionsOfDevice(device: DeviceID?) throws {
+        var tenant = Tenant(Self.application(), [])
+        for number in 0..<30 {
+            let place = ["phone", "pad", nil][number % 3] as DeviceID?
+            let scene = Scene(SessionID(unchecked: "s\(number)"), device: place, disabled: number % 4 == 1)
+            var session = scene.session(created: Int64(number))
+            if number % 4 == 2 { session.enterDemo("Demo", at: .epoch) }
+            if number % 4 == 3 {
+                session.role = SceneRole.observer
+                session.takePart(at: .epoch)
+            }
+            tenant.put(session)
+        }
+        let expected = tenant.sessions.values.filter { $0.device == device }.map(\.key).sorted()
+        #expect(tenant.sessions(of: device).map(\.key).sorted() == expected && expected.count == 10)
+    }
 }
