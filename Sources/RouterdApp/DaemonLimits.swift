@@ -62,6 +62,16 @@ package enum DaemonLimits {
     /// How many entries a page has by default, and at most.
     package static let pageSize = 50
     package static let pageMaximum = 1000
+    /// The bytes of entries that end a page, and the bytes that are written at once, before other work has its turn.
+    package static let pageBytes = 4 * 1024 * 1024
+    static let writtenAtOnce = 64 * 1024
+    /// The largest answers: with one resource, with a page of them and its cursor, and with an explanation.
+    static let shownBytes = 2 * 1024 * 1024
+    static let answerBytes = pageBytes + 64 * 1024
+    static let explanationBytes = 16 * 1024 * 1024
+    /// The bytes that the decoding of a request to a source may go through on the threads that answer requests, each byte as often
+    /// as a signature or a filter reads it: some milliseconds.
+    static let passesAtOnce = 256 * 1024
     /// Greatest number of bytes of a file of rules that a request brings.
     package static let rulesBytes = 1 << 20
     /// How many notifications of the past a request decides about again, at most, and how many of them in one turn of the

@@ -1,4 +1,3 @@
-import HTTPTypes
 package import Router
 package import RouterPlugin
 
@@ -10,14 +9,6 @@ package final class StoreReaders: Sendable {
     private let threads = BackgroundThreads(DaemonLimits.reads)
     private let slots = TenantSlots(
         slots: DaemonLimits.reads, share: DaemonLimits.readsOfTenant, waitingLimit: DaemonLimits.readsWaiting)
-    private let walks = TenantSlots(
-        slots: DaemonLimits.walks, share: DaemonLimits.readsOfTenant, waitingLimit: DaemonLimits.readsWaiting)
-
-    private let decisions = TenantSlots(
-        slots: DaemonLimits.decisionsTried, share: 1, waitingLimit: DaemonLimits.readsWaiting)
-
-    private let acknowledgements = TenantSlots(
-        slots: DaemonLimits.ackLists, share: DaemonLimits.ackListsOfTenant, waitingLimit: DaemonLimits.ackListsWaiting)
 
     package init(_ store: any Store) { self.store = store }
 
@@ -41,39 +32,13 @@ package final class StoreReaders: Sendable {
         return try await inTurn(of: tenant, slots) { [threads] in try await threads.perform(body) }
     }
 
-    /// Runs a long walk over the engine's memory, which reads no store, when the tenant's turn has come.
-    func walk<Value: Sendable>(for tenant: ApplicationID?, _ body: () async throws -> Value) async throws -> Value {
-        try await inTurn(of: tenant, walks, body)
-    }
-
-    /// Makes a decision that has no effect when the turn of its application has come. An application has one such decision under
-    /// way, so that it takes one turn of the engine between two rounds, however many requests it has sent.
-    package func decide<Value: Sendable>(for application: ApplicationID?, _ body: () async throws -> Value) async throws
-        -> Value
-    {
-        try await inTurn(of: application, decisions, body)
-    }
-
-    /// Handles a list of acknowledgements when the application's turn has come: each of them may be a command of the engine.
-    func acknowledge<Value: Sendable>(
-        for application: ApplicationID, _ body: () async -> Value
-    ) async throws(Problem) -> Value {
-        do {
-            return try await inTurn(of: application, acknowledgements, body)
-        } catch {
-            throw error as? Problem ?? .unexpectedReply
-        }
-    }
-
     private func inTurn<Value: Sendable>(
         of tenant: ApplicationID?, _ slots: TenantSlots, _ body: () async throws -> Value
     ) async throws -> Value {
         do {
             return try await slots.withSlot(for: tenant, body)
         } catch is TenantSlots.Full {
-            throw Problem(
-                .tooManyRequests, "too-many-reads",
-                "Too many reads, trials and lists of acknowledgements of this application are waiting.", retryAfter: 1)
+            throw Problem.tooManyReads
         }
     }
 }

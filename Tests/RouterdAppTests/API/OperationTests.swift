@@ -53,6 +53,7 @@ struct OperationTests {
             #expect(item["operationId"]?.asString == operation.name)
             #expect(operation.summary.hasSuffix("."), "\(operation.name)")
             #expect(item["responses"]?["4XX"] != nil, "\(operation.name)")
+            #expect(item["x-bounds"]?["share"]?.asString == operation.bounds.share.rawValue, "\(operation.name)")
         }
         let push = document.at("paths", "/v1/applications/{application}/notifications", "post", "parameters")
         let fields = push.asArray?.filter { $0["in"] == "header" }.compactMap { $0["name"]?.asString }
@@ -65,6 +66,24 @@ struct OperationTests {
         let names = Set(ResourceSchemas.all.map(\.name))
         for part in text.split(separator: "#/components/schemas/").dropFirst() {
             #expect(names.contains(String(part.prefix { $0 != "\"" })))
+        }
+    }
+
+    @Test func boundsFitTheirOperations() {
+        for operation in Operation.all {
+            let (bounds, name) = (operation.bounds, operation.name)
+            #expect(operation.body == nil || bounds.body > 0, "\(name) reads its body.")
+            #expect((operation.access == .open) == (bounds.share == .none), "\(name) counts against a share.")
+            let isList = operation.parameters.contains { $0.name == "cursor" }
+            #expect(!isList || bounds == .page, "\(name) is a list.")
+        }
+    }
+
+    @Test func anAnswerBeyondItsBoundIsRefused() throws {
+        let bounds = Operation.Bounds(body: 0, answer: 100, share: .line)
+        try bounds.check(.json(.ok, Array(repeating: 0, count: 99)))
+        #expect { try bounds.check(.json(.ok, Array(repeating: 0, count: 100))) } throws: {
+            ($0 as? Problem)?.code == "answer-too-large"
         }
     }
 
@@ -100,6 +119,7 @@ private struct Calls {
             Issue.record("\(name): \(answer.status) \(answer.text)")
             return answer
         }
+        #expect(answer.bytes.count <= operation.bounds.answer ?? .max, "\(name)")
         let known = operation.answers.first { $0.status == answer.status }
         guard let known else {
             Issue.record("\(name): \(answer.status) is not documented: \(answer.text)")

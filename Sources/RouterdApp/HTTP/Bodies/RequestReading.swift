@@ -12,6 +12,8 @@ package struct RouterdContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     /// The connection on which the request arrived.
     let channel: any Channel
+    /// The bytes that the body of the request may have, by the bounds of its operation.
+    var bodyBytes = 0
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
@@ -71,6 +73,12 @@ extension Request {
             throw Problem(.contentTooLarge, "body-too-large", "The body may have \(limit) bytes.")
         }
     }
+
+    /// The whole body, within the bounds of the operation.
+    func bytes(in context: RouterdContext) async throws -> [UInt8] { try await bytes(atMost: context.bodyBytes) }
+
+    /// The body as a JSON value, within the bounds of the operation.
+    func json(in context: RouterdContext) async throws -> JSONValue { try await json(atMost: context.bodyBytes) }
 
     /// The body as a JSON value.
     func json(atMost limit: Int = DaemonLimits.bodyBytes) async throws -> JSONValue {

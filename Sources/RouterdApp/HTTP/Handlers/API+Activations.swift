@@ -10,7 +10,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         _ = try request.query()
-        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        let body = try await request.bytes(in: context)
         var activation = try ActivationBody.read(try Request.parse(body), in: try context.application())
         try await admit(&activation, by: caller)
         activation.once = try request.repeatable(in: activation.application, of: "routerd.activations", body: body)
@@ -23,7 +23,7 @@ extension API {
     ) async throws -> Response {
         _ = try request.query()
         let key = try context.sessionKey()
-        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        let body = try await request.bytes(in: context)
         // All members are optional, and so is the body.
         let value = body.isEmpty ? .object(JSONObject()) : try Request.parse(body)
         var activation = try ActivationBody.read(value, of: key)
@@ -76,7 +76,7 @@ extension API {
     ) async throws -> Response {
         _ = try request.query()
         let id = try context.application()
-        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        let body = try await request.bytes(in: context)
         var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
         let except = try reader.identifier("except", of: IdentifierKinds.Session.self)
         var device = try reader.identifier("device", of: IdentifierKinds.Device.self)

@@ -6,7 +6,7 @@ import RouterPlugin
 extension API {
     @Sendable func putApplication(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let id = try context.application()
-        let draft = try ApplicationBody.read(try await request.json(), id: id, within: scope(id))
+        let draft = try ApplicationBody.read(try await request.json(in: context), id: id, within: scope(id))
         guard case .application(let application, let created) = try await submit(.putApplication(draft)) else {
             throw Problem.unexpectedReply
         }

@@ -17,7 +17,7 @@ extension API {
             throw Problem(.badRequest, "invalid-parameter", "set must be a name of 1 to 128 bytes.")
         }
         let (isDryRun, prunes) = (try query.flag("dryRun"), try query.flag("prune"))
-        let bytes = try await request.bytes(atMost: DaemonLimits.batchBytes)
+        let bytes = try await request.bytes(in: context)
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Problem(.badRequest, "not-utf-8", "The documents must be UTF-8.")
         }

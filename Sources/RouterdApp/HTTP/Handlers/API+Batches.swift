@@ -12,7 +12,7 @@ extension API {
     @Sendable func putSessionBatch(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let batch = try await begin(request, context, source: PluginID(unchecked: "routerd.sessions"), device: nil)
         let (application, scope) = (batch.application, scope(batch.application))
-        return try await BatchAnswers(to: batch, in: batches) { line, key throws(Problem) in
+        return try await BatchAnswers(to: batch, in: shares.parts) { line, key throws(Problem) in
             let (id, draft) = try SessionBody.readWithID(try Request.parse(line), within: scope)
             let session = SessionKey(application: application, session: id)
             return BatchItem(command: .putSession(session, draft, once: key)) { Self.line(for: $0, id, draft) }
@@ -33,7 +33,7 @@ extension API {
         let run = SourceRun(binding: Self.pushSource, to: batch.application, device: device)
         // The answer goes on while the span of the request has ended.
         let trace = try await host.accepting(from: request.trace) { $0 }
-        return try await BatchAnswers(to: batch, in: batches) { line, key throws(Problem) in
+        return try await BatchAnswers(to: batch, in: shares.parts) { line, key throws(Problem) in
             // A line is a payload; headers belong to the batch.
             let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)
             var accept = try Self.accept(request, by: run, trace)
@@ -52,7 +52,7 @@ extension API {
     ) async throws -> BatchRequest {
         let application = try context.application()
         let key = try request.idempotencyKey()
-        let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
+        let body = try await request.bytes(in: context)
         let batch = BatchRequest(application: application, source: source, key: key, lines: Lines(of: body))
         guard let claim = batch.claim else {
             if let absence = await host.absence(of: application) { throw Problem(absence) }

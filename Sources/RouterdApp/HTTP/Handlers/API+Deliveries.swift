@@ -124,7 +124,7 @@ extension API {
     @Sendable func acknowledge(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let key = try context.sessionKey()
         let id = try delivery(context.parameters.get("delivery"))
-        let body = try await request.bytes(atMost: RouterLimits.answerBytes)
+        let body = try await request.bytes(in: context)
         if !body.isEmpty { _ = try Request.parse(body) }
         try await acknowledge(id, of: key, body: body)
         return Response(status: .noContent)
@@ -133,31 +133,30 @@ extension API {
     /// A receiver has taken several deliveries.
     @Sendable func acknowledgeAll(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let key = try context.sessionKey()
-        var reader = try ObjectReader(try await request.json())
+        var reader = try ObjectReader(try await request.json(in: context))
         guard let ids = try reader.strings("ids", atMost: DaemonLimits.acksAtOnce) else { throw reader.missing("ids") }
         try reader.finish()
         try await acknowledge(all: ids, of: key)
         return Response(status: .noContent)
     }
 
+    /// Acknowledges a list in a slot of the share, which a request has already and a message takes.
     func acknowledge(all ids: [String], of key: SessionKey) async throws(Problem) {
         for id in ids { _ = try delivery(id) }
-        let problems = try await readers.acknowledge(for: key.application) {
-            // A few at a time wait for their transaction together.
-            await withTaskGroup(of: (String, Problem?).self) { group in
-                var rest = Set(ids).makeIterator()
-                func begin() {
-                    guard let id = rest.next() else { return }
-                    group.addTask { (id, await problem(acknowledging: id, of: key)) }
-                }
-                for _ in 0..<DaemonLimits.acksUnderWay { begin() }
-                var problems: [String: Problem] = [:]
-                for await (id, problem) in group {
-                    problems[id] = problem
-                    begin()
-                }
-                return problems
+        // A few at a time wait for their transaction together.
+        let problems = await withTaskGroup(of: (String, Problem?).self) { group in
+            var rest = Set(ids).makeIterator()
+            func begin() {
+                guard let id = rest.next() else { return }
+                group.addTask { (id, await problem(acknowledging: id, of: key)) }
             }
+            for _ in 0..<DaemonLimits.acksUnderWay { begin() }
+            var problems: [String: Problem] = [:]
+            for await (id, problem) in group {
+                problems[id] = problem
+                begin()
+            }
+            return problems
         }
         if let other = problems.values.first(where: { $0.status != .notFound }) { throw other }
         guard !problems.isEmpty else { return }
@@ -189,7 +188,7 @@ extension API {
     @Sendable func refuseDelivery(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let key = try context.sessionKey()
         let id = try delivery(context.parameters.get("delivery"))
-        let body = try await request.bytes(atMost: RouterLimits.answerBytes)
+        let body = try await request.bytes(in: context)
         var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
         let refusal = try DeliveryRefusal(&reader)
         try reader.finish()

@@ -58,14 +58,14 @@ extension API {
     ) async throws -> [UInt8] {
         var receivers: [ShownReceiver]?
         if question.isBroadcast {
-            receivers = try await decide(for: question.view.application) {
+            receivers = try await host.decide {
                 (engine, work) throws(Problem) -> [ShownReceiver] in
                 let (tenant, chooser) = try place(engine)
                 return try question.receivers(by: chooser, in: tenant, &work)
             }
         }
         let view = question.view
-        let (explained, gate, conditions, notAsked) = try await decide(for: view.application) {
+        let (explained, gate, conditions, notAsked) = try await host.decide {
             (engine, work) throws(Problem) -> (Explanation, OnboardingGate?, [ActivationConditions?], [PluginID]) in
             let (tenant, chooser) = try place(engine)
             try question.expectAdmission(to: tenant)

@@ -224,7 +224,7 @@ extension API {
     ) async throws -> (ObjectReader, ApplicationID) {
         let application = try context.application()
         _ = try request.query()
-        return (try ObjectReader(try await request.json()), application)
+        return (try ObjectReader(try await request.json(in: context)), application)
     }
 
     private func submit(_ request: GateRequest) async throws -> Response {

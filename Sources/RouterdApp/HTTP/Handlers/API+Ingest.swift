@@ -33,7 +33,7 @@ extension API {
             return Response(answer)
         }
         if !run.verifiesSender { try admit(request, context, to: run.definition) }
-        let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
+        let body = try await request.bytes(in: context)
         let received = try request.forSource(body: body, at: host.now)
         if let answer = run.handshake(received) { return Response(answer) }
         if run.verifiesSender {

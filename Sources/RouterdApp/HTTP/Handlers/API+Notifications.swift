@@ -154,7 +154,7 @@ extension API {
     ) async throws -> AcceptRequest {
         let application = try context.application()
         try request.refuseForeignMarks()
-        let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
+        let body = try await request.bytes(in: context)
         let received = SourceRequest(headers: request.sourceHeaders, body: body, receivedAt: host.now)
         let run = SourceRun(binding: source, to: application, device: device)
         return try Self.accept(received, by: run, request.trace)

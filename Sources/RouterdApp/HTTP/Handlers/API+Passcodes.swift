@@ -179,7 +179,7 @@ extension API {
         _ = try request.query()
         try passcodeChecks.take(
             id, perSecond: DaemonLimits.passcodeChecksPerSecond, at: context.channel.eventLoop.now)
-        let passcode = try PasscodeBody.candidate(try await request.bytes(atMost: DaemonLimits.bodyBytes))
+        let passcode = try PasscodeBody.candidate(try await request.bytes(in: context))
         guard let application = await host.read({ $0.tenants[id]?.application }) else {
             throw Problem(.unknownApplication(id))
         }
@@ -196,7 +196,7 @@ extension API {
     ) async throws -> PasscodeBody {
         _ = try request.query()
         return try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: purpose, in: try context.application(),
+            try await request.bytes(in: context), for: purpose, in: try context.application(),
             by: caller)
     }
 

@@ -9,7 +9,7 @@ extension API {
     @Sendable func postReplay(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
     {
         let key = try request.idempotencyKey()
-        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        let body = try await request.bytes(in: context)
         let asked = try ReplayBody.read(try Request.parse(body), caller: caller)
         if let application = asked.filter.application, let absence = await host.absence(of: application) {
             throw Problem(absence)

@@ -17,7 +17,7 @@ extension API {
         _ = try request.query()
         try caller.expectAllApplications("the rules")
         try expectRulesMayBePut()
-        let file = try await rules(in: request)
+        let file = try await rules(in: request, context)
         try expectUsable(file.rules)
         if let failures = file.failures {
             throw Problem(
@@ -87,7 +87,7 @@ extension API {
     ) async throws -> Response {
         let query = try request.query("limit", "broadcast")
         try caller.expectAllApplications("the trial of rules")
-        var reader = try ObjectReader(try await request.json(atMost: DaemonLimits.rulesBytes))
+        var reader = try ObjectReader(try await request.json(in: context))
         guard let id = try reader.identifier("application", of: IdentifierKinds.Application.self) else {
             throw reader.missing("application")
         }
@@ -116,12 +116,12 @@ extension API {
         try caller.expectAllApplications("the trial of rules")
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
         let last = try query.limit("last", default: 100, maximum: DaemonLimits.rulesComparedMaximum)
-        let proposed = Chooser(RuleSet(try await rules(in: request).rules))
+        let proposed = Chooser(RuleSet(try await rules(in: request, context).rules))
         let recorded = try await recorded(for: caller, NotificationFilter(application: application), last)
         let lacking = await host.read { engine in
             recorded.count { $0.lacksAnswer(of: engine.chooser, or: proposed) }
         }
-        let differences = try await differences(of: recorded, for: application) { engine, some, work in
+        let differences = try await differences(of: recorded) { engine, some, work in
             some.compactMap { question in
                 engine.tenants[question.application].flatMap {
                     question.difference(
@@ -151,7 +151,7 @@ extension API {
 
     /// The differences that a comparison finds, in turns of the engine.
     func differences(
-        of recorded: [RecordedQuestion], for application: ApplicationID?,
+        of recorded: [RecordedQuestion],
         _ compare:
             @escaping @Sendable (Engine, ArraySlice<RecordedQuestion>, inout DecisionWork)
             -> [RecordedQuestion.Difference]
@@ -159,22 +159,14 @@ extension API {
         var differences: [RecordedQuestion.Difference] = []
         for start in stride(from: 0, to: recorded.count, by: DaemonLimits.rulesComparedAtOnce) {
             let some = recorded[start..<min(start + DaemonLimits.rulesComparedAtOnce, recorded.count)]
-            differences += try await decide(for: application) { engine, work in compare(engine, some, &work) }
+            differences += try await host.decide { engine, work in compare(engine, some, &work) }
         }
         return differences
     }
 
-    /// Makes a decision that has no effect, in turns, when the turn of its application has come.
-    func decide<Value: Sendable>(
-        for application: ApplicationID?,
-        _ body: @escaping @Sendable (Engine, inout DecisionWork) throws(Problem) -> Value
-    ) async throws -> Value {
-        try await readers.decide(for: application) { try await host.decide(body) }
-    }
-
     /// The rules of a request whose body is a file of rules.
-    private func rules(in request: Request) async throws -> RulesFile {
-        let bytes = try await request.bytes(atMost: DaemonLimits.rulesBytes)
+    private func rules(in request: Request, _ context: RouterdContext) async throws -> RulesFile {
+        let bytes = try await request.bytes(in: context)
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Problem(.badRequest, "not-utf-8", "The rules must be UTF-8.")
         }

@@ -28,7 +28,7 @@ extension API {
 
     private func rotate(at place: EndpointPlace, _ request: Request) async throws -> Response {
         _ = try request.query()
-        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        let body = try await request.bytes(in: context)
         // All members are optional, and so is the body.
         var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
         let rotation = try reader.secretRotation()

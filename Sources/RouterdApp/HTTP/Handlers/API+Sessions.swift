@@ -16,7 +16,7 @@ extension API {
     ) async throws -> Response {
         let key = try context.sessionKey()
         var draft = try SessionBody.read(
-            try await request.json(), of: key, within: scope(key.application))
+            try await request.json(in: context), of: key, within: scope(key.application))
         draft.condition = try request.putCondition()
         if let token = caller.token {
             draft.mayMake = !token.wasThere
@@ -35,7 +35,7 @@ extension API {
     ) async throws -> Response {
         let key = try context.sessionKey()
         let patch = try SessionBody.readPatch(
-            try await request.json(), within: scope(key.application))
+            try await request.json(in: context), within: scope(key.application))
         try caller.expectOwn(patch)
         let reply = try await submit(.patchSession(key, patch))
         guard case .session(let session, _) = reply else { throw Problem.unexpectedReply }
@@ -127,11 +127,10 @@ extension API {
             }
             return state
         }
-        let found = try await readers.walk(for: caller.application) {
-            try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) { [device] in
-                (state == nil || $0.activationState == state) && (device == nil || $0.device == device)
-                    && !(isToken && $0.isObserver)
-            }
+        let found = try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) {
+            [device] in
+            (state == nil || $0.activationState == state) && (device == nil || $0.device == device)
+                && !(isToken && $0.isObserver)
         }
         let page = Page(of: found, after: nil, limit: limit, key: \.session.key.session.text)
         let body = try await readers.write(page.elements.count, for: caller.application) {

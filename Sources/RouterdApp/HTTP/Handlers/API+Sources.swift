@@ -28,7 +28,7 @@ extension API {
         let existing = await host.read { $0.sources[id] }
         // A key reveals nothing about other tenants, and replaces none of their sources.
         if let existing, !caller.mayUse(existing.application) { throw Problem(.source(.taken(id))) }
-        let draft = try SourceBody.read(try await request.json(), id: id, kinds: plugins, existing: existing)
+        let draft = try SourceBody.read(try await request.json(in: context), id: id, kinds: plugins, existing: existing)
         guard caller.mayUse(draft.definition.application) else {
             throw Problem(.unknownApplication(draft.definition.application))
         }
@@ -59,7 +59,7 @@ extension API {
     ) async throws -> Response {
         _ = try request.query()
         let source = try await source(context, caller)
-        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        let body = try await request.bytes(in: context)
         var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
         let given = try reader.string("secret")
         let overlap = try reader.integer("overlapSeconds", in: 0...RouterLimits.secretOverlapSeconds)
@@ -107,11 +107,11 @@ extension API {
         let source = try await source(context, caller)
         guard let run = sourceRuns.run(of: source) else { throw Self.kindIsGone(source) }
         let sample = try SourceSample.read(
-            try await request.json(atMost: DaemonLimits.sourceSampleBytes), path: "/v1/sources/\(source.id)",
+            try await request.json(in: context), path: "/v1/sources/\(source.id)",
             at: host.now)
         var trial = SourceTrial(run, of: sample)
         let (now, notifications) = (host.now, trial.notifications)
-        let decided = try await decide(for: source.application) { engine, work in
+        let decided = await host.decide { engine, work in
             notifications.map { outcome -> (decision: Decision?, refusal: Refusal?) in
                 guard let tenant = engine.tenants[source.application] else {
                     return (nil, .unknownApplication(source.application))

@@ -12,7 +12,7 @@ extension API {
     ) async throws -> Response {
         _ = try request.query()
         let session = try context.sessionKey()
-        let bytes = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        let bytes = try await request.bytes(in: context)
         var reader = try ObjectReader(bytes.isEmpty ? .object(JSONObject()) : try Request.parse(bytes))
         let seconds = try reader.integer("lifetimeSeconds", in: DaemonLimits.tokenSeconds)
         let named = try reader.identifier("device", of: IdentifierKinds.Device.self)

@@ -13,7 +13,7 @@ extension API {
         let query = try request.query("limit", "last", "parts", "broadcast")
         let last = try query.limit("last", default: 0, maximum: DaemonLimits.rulesComparedMaximum)
         let key = try context.sessionKey()
-        var reader = try ObjectReader(try await request.json())
+        var reader = try ObjectReader(try await request.json(in: context))
         guard let conditions = try reader.object("activationConditions") else {
             throw reader.missing("activationConditions")
         }
@@ -33,7 +33,7 @@ extension API {
         let filter = NotificationFilter(application: key.application)
         let recorded = last > 0 ? try await recorded(for: caller, filter, last) : []
         let lacking = await host.read { engine in recorded.count { $0.lacksAnswer(of: engine.chooser) } }
-        let differences = try await differences(of: recorded, for: key.application) { engine, some, work in
+        let differences = try await differences(of: recorded) { engine, some, work in
             some.compactMap {
                 $0.difference(
                     between: engine.chooser, in: current, and: engine.chooser, in: proposed,

@@ -34,6 +34,14 @@ extension API {
             body: ResponseBody { writer in try await stream.run(&writer) })
     }
 
+    private func acknowledgeInTurn(_ ids: [String], of key: SessionKey) async throws(Problem) {
+        do {
+            try await shares.inTurn(.acknowledgements, of: key.application) { try await acknowledge(all: ids, of: key) }
+        } catch {
+            throw error as? Problem ?? .unexpectedReply
+        }
+    }
+
     /// The reply to a message of the client, when its outcome is durable.
     private func reply(to bytes: [UInt8], of key: SessionKey) async -> [UInt8] {
         var subject = WebSocketSubject()
@@ -48,7 +56,7 @@ extension API {
                 try await acknowledge(try delivery(id), of: key, body: answer)
             case ("ack", nil, let ids?):
                 try reader.finish()
-                try await acknowledge(all: ids, of: key)
+                try await acknowledgeInTurn(ids, of: key)
             case ("nack", let id?, nil):
                 let refusal = try DeliveryRefusal(&reader)
                 try reader.finish()

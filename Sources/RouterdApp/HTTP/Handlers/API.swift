@@ -17,9 +17,7 @@ package struct API: Sendable {
     package let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
     let accepting = AcceptMeter()
-    /// Slots for reading parts of batches: a tenant's take half of the threads that answer requests.
-    let batches = TenantSlots(
-        slots: max(2, System.coreCount), share: max(1, System.coreCount / 2), waitingLimit: .max)
+    let shares = TenantShares()
     let sourceRuns: SourceRuns
     let passcodeChecks = SharedRates<ApplicationID>()
     let sessionTests = SharedRates<ApplicationID>()
@@ -78,18 +76,36 @@ package struct API: Sendable {
 
     typealias Handler = @Sendable (Request, RouterdContext, Caller) async throws -> Response
 
-    /// Registers the handler of an operation behind the check of the caller's key.
+    /// Registers the handler of an operation behind the check of the caller's key, and within the operation's bounds.
     private func on(_ router: Hummingbird.Router<RouterdContext>, _ operation: Operation) {
         let handler = operation.handler(self)
-        guard let scope = operation.access.scope else {
-            router.on(RouterPath(operation.path), method: operation.method) { request, context in
-                try await handler(request, context, Caller(key: nil))
-            }
-            return
-        }
+        let scope = operation.access.scope
         router.on(RouterPath(operation.path), method: operation.method) { request, context in
-            let caller = try await admit(request, context, to: operation, needing: scope)
-            return try await handler(request, context, caller)
+            var context = context
+            context.bodyBytes = operation.bounds.body
+            var caller = Caller(key: nil)
+            if let scope { caller = try await admit(request, context, to: operation, needing: scope) }
+            let response = try await handle(request, context, caller, within: operation.bounds, handler)
+            try operation.bounds.check(response)
+            return response
+        }
+    }
+
+    /// Runs a handler, in a slot of its share where requests have one.
+    private func handle(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller, within bounds: Operation.Bounds,
+        _ handler: Handler
+    ) async throws -> Response {
+        guard shares.isHeld(bounds.share) else { return try await handler(request, context, caller) }
+        var request = request
+        if bounds.body > 0 {
+            // A body that arrives slowly holds no slot.
+            let body = try await request.bytes(in: context)
+            request.body = RequestBody(buffer: ByteBuffer(bytes: body))
+        }
+        let tenant = context.parameters.get("application") == nil ? caller.application : try context.application()
+        return try await shares.inTurn(bounds.share, of: tenant) { [request] in
+            try await handler(request, context, caller)
         }
     }
 

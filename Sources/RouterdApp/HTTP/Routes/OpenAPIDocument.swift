@@ -62,6 +62,11 @@ package enum OpenAPIDocument {
             list.object { _ in }
         }
         if let scope = operation.access.scope { item.field("x-scope", scope.rawValue) }
+        item.object("x-bounds") { bounds in
+            bounds.field("bodyBytes", operation.bounds.body)
+            bounds.field("answerBytes", operation.bounds.answer)
+            bounds.field("share", operation.bounds.share.rawValue)
+        }
         item.array("parameters") { list in
             for name in operation.pathParameters {
                 list.object { write(name, in: "path", schema(ofPath: name), isRequired: true, to: &$0) }

@@ -94,14 +94,17 @@ package struct Operation: Sendable {
     package let headers: [Parameter]
     package let body: Body?
     package let answers: [Answer]
+    package let bounds: Bounds
     /// Whether the operation changes nothing: a key of the scope `read` may call it.
     package let isRead: Bool
     let handler: @Sendable (API) -> API.Handler
 
-    /// - Parameter isRead: By default whether the method is GET.
+    /// - Parameters:
+    ///   - bounds: Without a default: an operation without bounds does not compile.
+    ///   - isRead: By default whether the method is GET.
     init(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ name: String, _ summary: String,
-        query: [Parameter] = [], headers: [Parameter] = [], body: Body? = nil, isRead: Bool? = nil,
+        bounds: Bounds, query: [Parameter] = [], headers: [Parameter] = [], body: Body? = nil, isRead: Bool? = nil,
         _ answers: Answer..., handler: @escaping @Sendable (API) -> API.Handler
     ) {
         self.method = method
@@ -109,6 +112,7 @@ package struct Operation: Sendable {
         self.access = access
         self.name = name
         self.summary = summary
+        self.bounds = bounds
         parameters = query
         self.headers = headers
         self.body = body

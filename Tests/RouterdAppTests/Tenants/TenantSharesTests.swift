@@ -1,13 +1,9 @@
-import Router
 import RouterPlugin
 import RouterdApp
-import StoreSQLite
 import Synchronization
 import Testing
 
-@testable import DaemonTesting
-
-@Suite("Readers of the store and of the engine") struct StoreReadersTests {
+@Suite("Shares of tenants") struct TenantSharesTests {
     private static let gallery = ApplicationID(unchecked: "com.example.Gallery")
     private static let other = ApplicationID(unchecked: "com.example.Other")
 
@@ -30,14 +26,13 @@ import Testing
 
     @Test("An application has one decision without effect under way, and others have theirs meanwhile")
     func decisionsInTurn() async throws {
-        let directory = try TemporaryDirectory()
-        let readers = StoreReaders(try SQLiteStore(path: directory.file()))
+        let shares = TenantShares()
         let (gauge, all) = (Gauge(), Gauge())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<64 {
                 let application = number % 2 == 0 ? Self.gallery : Self.other
                 group.addTask {
-                    try await readers.decide(for: application) {
+                    try await shares.inTurn(.decisions, of: application) {
                         await all.run()
                         if application == Self.gallery { await gauge.run() }
                     }
@@ -50,13 +45,14 @@ import Testing
 
     @Test("Decisions that wait beyond the bound are refused")
     func bound() async throws {
-        let directory = try TemporaryDirectory()
-        let readers = StoreReaders(try SQLiteStore(path: directory.file()))
+        let shares = TenantShares()
         let refused = await withTaskGroup(of: String.self) { group in
             for _ in 0..<200 {
                 group.addTask {
                     do {
-                        try await readers.decide(for: Self.gallery) { for _ in 0..<1000 { await Task.yield() } }
+                        try await shares.inTurn(.decisions, of: Self.gallery) {
+                            for _ in 0..<1000 { await Task.yield() }
+                        }
                         return ""
                     } catch { return (error as? Problem)?.code ?? "another error" }
                 }
