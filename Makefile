@@ -34,7 +34,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) $(OPTIMISED) --product
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/optimised/release/router-benchmarks
 
-.PHONY: benchmark build-benchmarks build-tests chaos check check-apns check-benchmarks check-built check-chaos check-clients check-console check-deb check-example check-frames check-metrics check-openapi check-packaging check-pairs check-readme check-scenes check-sources check-upgrade count-instructions deb debug demo docs fuzz install measure measure-accepts measure-decisions measure-lanes measure-load measure-log measure-rules measure-streams million race release run setup setup-checks soak sweep-stories test test-binary test-computing test-fast test-long test-transport test-units uninstall verify-decisions verify-index wrk help
+.PHONY: benchmark build-benchmarks build-tests chaos check check-apns check-benchmarks check-built check-chaos check-clients check-console check-deb check-example check-frames check-hostile check-metrics check-openapi check-packaging check-pairs check-readme check-scenes check-sources check-upgrade count-instructions deb debug demo docs fuzz hostile install measure measure-accepts measure-decisions measure-lanes measure-load measure-log measure-rules measure-streams million race release run setup setup-checks soak sweep-stories test test-binary test-computing test-fast test-long test-transport test-units uninstall verify-decisions verify-index wrk help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -98,6 +98,7 @@ test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash p
 	$(MAKE) sweep-stories
 	$(MAKE) fuzz
 	$(MAKE) chaos
+	$(MAKE) hostile
 	$(MAKE) check-openapi
 	$(MAKE) check-deb
 
@@ -193,6 +194,14 @@ check-openapi: $(UNDER_TEST)  ## Send requests that schemathesis, from PyPI, mak
 check-pairs: $(UNDER_TEST)  ## Play every ordered pair of operations on one connection, with bodies at once and late, a third of them with a client that leaves.
 	@Scripts/setup.sh python3-venv
 	python3 Tests/openapi/pairs.py --routerd $(ROUTERD)
+
+check-hostile: $(UNDER_TEST)  ## Play each operation in its most costly form beside a quiet tenant, a moment each.
+	@Scripts/setup.sh python3-venv
+	python3 Tests/openapi/hostile.py --routerd $(ROUTERD) $(if $(ONLY),--only '$(ONLY)')
+
+hostile: $(UNDER_TEST)  ## Play each operation in all hostile forms beside a quiet tenant; ONLY=listSources plays one.
+	@Scripts/setup.sh python3-venv
+	python3 Tests/openapi/hostile.py --whole --routerd $(ROUTERD) $(if $(ONLY),--only '$(ONLY)')
 
 check-frames: $(UNDER_TEST)  ## Check the binary for async functions with too small a frame (swiftlang/swift#91639).
 	python3 Tests/frames/run.py --routerd $(ROUTERD)

@@ -52,6 +52,7 @@ STEPS = [
     Step("check-frames", ("release",)),
     Step("check-benchmarks", ("release",)),
     Step("check-pairs", ("release",)),
+    Step("check-hostile", ("release",)),
     Step("check-readme", ("release",)),
     Step("check-console", ("release",)),
     Step("check-chaos", ("release",)),

@@ -12,27 +12,19 @@ PyPI into .build/pairs-venv.
 """
 import argparse
 import datetime
-import hashlib
 import http.client
-import http.server
 import json
-import os
 import re
 import socket
 import struct
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = ROOT / ".build/pairs-venv"
-LIBRARY = "cryptography>=43"
-KEY = "rk_of_the_check_of_pairs"
+from surroundings import KEY, ROOT, configuration, enter_environment, receive, temporary_folder
+
 NOTIFICATION = {"notification-content-id": "window"}
 # An answer without an end: only its head is read, and its connection is closed.
 ENDLESS = {"stream"}
@@ -47,39 +39,6 @@ OF_RULES = "enablePlugin"
 SECONDS = 30
 # A third of the pairs with a client that leaves keeps the check within three minutes; each day has another third.
 SHARES = 3
-
-
-def enter_environment() -> None:
-    """Starts this script again in the virtual environment, made at the first time."""
-    if ENVIRONMENT.exists() and ENVIRONMENT.samefile(sys.prefix):
-        return
-    if not (ENVIRONMENT / "made").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
-        subprocess.run([ENVIRONMENT / "bin/python", "-m", "pip", "install", "--quiet", LIBRARY], check=True)
-        (ENVIRONMENT / "made").touch()
-    os.execv(ENVIRONMENT / "bin/python", [ENVIRONMENT / "bin/python", *sys.argv])
-
-
-class Receiver(http.server.BaseHTTPRequestHandler):
-    """Takes every webhook; those to /bad are answered 500, those to /refused 400. The rule at /rule has no verdict."""
-
-    protocol_version = "HTTP/1.1"
-    # An answer is one packet: a head apart from its body waits 40 ms for an acknowledgement.
-    wbufsize = -1
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"] or 0))
-        self.send_response({"/bad": 500, "/refused": 400}.get(self.path, 200))
-        answer = b""
-        if self.path == "/rule":
-            answer = json.dumps({"type": "verdicts", "id": json.loads(body)["id"], "verdicts": []}).encode()
-            self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 def sequence(count: int) -> Iterator[int]:
@@ -230,18 +189,6 @@ class Player:
         return count
 
 
-def configuration(receiver: str) -> dict:
-    """A key for everything, a grant for the receiver, cheap hashes of passcodes, and a rule behind a URL."""
-    return {
-        "apiKeys": [{"name": "check", "sha256": hashlib.sha256(KEY.encode()).hexdigest(), "scopes": ["admin"]}],
-        "egress": {"grants": [{"network": "127.0.0.0/8"}]},
-        "passcodes": {"logRounds": 10},
-        # A server in Python may answer after the 100 ms of a rule by default while other programs have the processors.
-        "rules": [
-            {"id": "routerd.rule.http", "plugin": "com.example.far", "url": f"{receiver}/rule", "timeoutMilliseconds": 10_000}],
-    }
-
-
 def main() -> int:
     arguments = argparse.ArgumentParser(description="Plays every ordered pair of operations on one connection.")
     arguments.add_argument("--routerd", type=Path, required=True, help="the binary")
@@ -250,31 +197,12 @@ def main() -> int:
     given = arguments.parse_args()
     share = None if given.share == "all" else int(given.share or datetime.date.today().toordinal() % SHARES)
     enter_environment()
-    sys.path += [str(Path(__file__).parent), str(ROOT / "Tests/support_py")]
+    sys.path.append(str(ROOT / "Tests/support_py"))
     from daemon import Daemon
-    from world import World, request_for
+    from world import KeptAlive, request_for
 
-    class KeptAlive(World):
-        """Makes its resources over one connection."""
-
-        connection: http.client.HTTPConnection | None = None
-
-        def call(self, method: str, path: str, body: object = None, expected: bool = True) -> dict:
-            data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.connection = self.connection or http.client.HTTPConnection(
-                self.address.removeprefix("http://"), timeout=SECONDS)
-            self.connection.request(method, path, data, {"authorization": f"Bearer {self.key}"})
-            answer = self.connection.getresponse()
-            text = answer.read()
-            if expected and answer.status >= 400:
-                raise AssertionError(f"{method} {path} {body}: {answer.status} {text.decode()}")
-            return json.loads(text) if text else {}
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    receiver = f"http://127.0.0.1:{server.server_port}"
-    shared_memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(prefix="routerd-pairs-", dir=shared_memory if shared_memory.is_dir() else None) as folder:
+    receiver = receive()
+    with temporary_folder("routerd-pairs-") as folder:
         file = Path(folder) / "routerd.yaml"
         file.write_text(json.dumps(configuration(receiver)))
         with Daemon(given.routerd.resolve(), Path(folder), "127.0.0.1:0", file) as daemon:

@@ -8,8 +8,6 @@ name resources that are there (`world.py`, `hooks.py`): an operation without an 
 EXEMPT has the reason. schemathesis comes from PyPI into .build/openapi-venv.
 """
 import argparse
-import hashlib
-import http.server
 import json
 import os
 import re
@@ -21,7 +19,8 @@ import urllib.request
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from surroundings import KEY, ROOT, configuration, receive
+
 ENVIRONMENT = ROOT / ".build/openapi-venv"
 LIBRARIES = ["schemathesis>=4.32,<5", "cryptography>=43"]
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
@@ -30,25 +29,6 @@ EXEMPT = {
     "stream": "its answer does not end; OperationTests reads its head",
     "getOpenAPI": "schemathesis leaves out the address that it reads the document from",
 }
-KEY = "rk_of_the_check_of_the_document"
-
-
-class Receiver(http.server.BaseHTTPRequestHandler):
-    """Takes every webhook; those to /bad are answered 500, those to /refused 400. The rule at /rule has no verdict."""
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"] or 0))
-        self.send_response({"/bad": 500, "/refused": 400}.get(self.path, 200))
-        answer = b""
-        if self.path == "/rule":
-            answer = json.dumps({"type": "verdicts", "id": json.loads(body)["id"], "verdicts": []}).encode()
-            self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 def schemathesis() -> Path:
@@ -59,16 +39,6 @@ def schemathesis() -> Path:
         subprocess.run([ENVIRONMENT / "bin/python", "-m", "pip", "install", "--quiet", *LIBRARIES], check=True)
         made.write_text(repr(LIBRARIES))
     return program
-
-
-def configuration(receiver: str) -> dict:
-    """A key for everything, a grant for the receiver, cheap hashes of passcodes, and a rule behind a URL."""
-    return {
-        "apiKeys": [{"name": "check", "sha256": hashlib.sha256(KEY.encode()).hexdigest(), "scopes": ["admin"]}],
-        "egress": {"grants": [{"network": "127.0.0.0/8"}]},
-        "passcodes": {"logRounds": 10},
-        "rules": [{"id": "routerd.rule.http", "plugin": "com.example.far", "url": f"{receiver}/rule"}],
-    }
 
 
 def verdict(document: dict, tally: dict[str, dict[str, int]]) -> list[str]:
@@ -94,9 +64,7 @@ def main() -> int:
     arguments.add_argument("--only", help="a regular expression of the operations to call, to look into a fault")
     given = arguments.parse_args()
     program = schemathesis()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    receiver = f"http://127.0.0.1:{server.server_port}"
+    receiver = receive()
     with tempfile.TemporaryDirectory(prefix="routerd-openapi-") as folder:
         file, tally = Path(folder) / "routerd.yaml", Path(folder) / "tally.json"
         file.write_text(json.dumps(configuration(receiver)))

@@ -3,6 +3,7 @@
 An operation that uses its resource up, or deletes it, has one of its own in each request.
 """
 import base64
+import http.client
 import itertools
 import json
 import time
@@ -164,6 +165,22 @@ class World:
         signed = ".".join(coded(json.dumps(part).encode()) for part in ({"alg": "ES256", "kid": "ec"}, claims))
         halves = decode_dss_signature(self.signature(signed))
         return f"{signed}.{coded(b''.join(half.to_bytes(32) for half in halves))}"
+
+
+class KeptAlive(World):
+    """Makes its resources over one connection."""
+
+    connection: http.client.HTTPConnection | None = None
+
+    def call(self, method: str, path: str, body: object = None, expected: bool = True) -> dict:
+        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.connection = self.connection or http.client.HTTPConnection(self.address.removeprefix("http://"), timeout=30)
+        self.connection.request(method, path, data, {"authorization": f"Bearer {self.key}"})
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if expected and answer.status >= 400:
+            raise AssertionError(f"{method} {path} {body}: {answer.status} {text.decode()}")
+        return json.loads(text) if text else {}
 
 
 class Gate:
