@@ -35,7 +35,14 @@ struct TestDaemon: Sendable {
             caps.presenceSeconds = 3600
             return caps
         }()
-        var edge = EdgeSettings()
+        /// A client may be slow, however busy the machine is.
+        var edge = {
+            var edge = EdgeSettings()
+            edge.times.head = .hours(1)
+            edge.times.request = .hours(1)
+            edge.times.idle = .hours(1)
+            return edge
+        }()
         var retention = RetentionPolicy.unlimited
         var feed = FeedSettings()
         var streams = StreamSettings()
