@@ -1,7 +1,7 @@
 package import Router
 package import RouterPlugin
 
-/// Runs reads of the store on threads of their own, in turns of the tenants.
+/// Runs reads of the store and other long work on separate threads, in turns of the tenants.
 ///
 /// The threads that answer requests never wait for SQLite: a handler suspends until its read has run. Thread-safe.
 package final class StoreReaders: Sendable {
@@ -22,14 +22,11 @@ package final class StoreReaders: Sendable {
         try await inTurn(of: tenant, slots) { [store, threads] in try await threads.perform { try body(store) } }
     }
 
-    /// Writes an answer that may be long when the tenant's turn has come.
-    ///
-    /// - Parameter entries: The number of entries in the answer; a short one is written at once.
-    func write(
-        _ entries: Int, for tenant: ApplicationID?, _ body: @escaping @Sendable () -> [UInt8]
-    ) async throws -> [UInt8] {
-        if entries <= DaemonLimits.pageSize { return body() }
-        return try await inTurn(of: tenant, slots) { [threads] in try await threads.perform(body) }
+    /// Runs long work without the store, such as the writing of a page, when the tenant's turn has come.
+    func perform<Value: Sendable>(
+        for tenant: ApplicationID?, _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await inTurn(of: tenant, slots) { [threads] in try await threads.perform(body) }
     }
 
     private func inTurn<Value: Sendable>(

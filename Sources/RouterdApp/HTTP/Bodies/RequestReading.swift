@@ -12,7 +12,7 @@ package struct RouterdContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     /// The connection on which the request arrived.
     let channel: any Channel
-    /// The bytes that the body of the request may have, by the bounds of its operation.
+    /// The largest body, by the bounds of the operation.
     var bodyBytes = 0
 
     package init(source: ApplicationRequestContextSource) {

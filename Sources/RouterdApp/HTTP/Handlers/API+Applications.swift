@@ -51,7 +51,7 @@ extension API {
                 .filter { caller.mayUse($0.application.id) }.sorted { $0.application.id < $1.application.id }
         }
         let page = Page(of: applications, after: after, limit: limit, key: \.application.id.text)
-        return .json(.ok, page.body("applications") { $0.raw($1.body) })
+        return try await answer("applications", page, to: caller) { $0.body }
     }
 }
 

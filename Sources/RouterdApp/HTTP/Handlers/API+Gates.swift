@@ -13,19 +13,14 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let start = try after.map { text throws(Problem) in try GateKey(cursor: text, of: id) }
-        let found = try await readers.walk(for: caller.application) {
-            try await gates(of: id, after: start, limit: limit + 1)
-        }
+        let found = try await gates(of: id, after: start, limit: limit + 1)
         let page = Page(of: found, after: nil, limit: limit, key: \.gate.key.cursor)
-        let body = try await readers.write(page.elements.count, for: caller.application) {
-            page.body("gates") { list, entry in
-                list.object { gate in
-                    GateBody.write(entry.gate, held: entry.held, to: &gate)
-                    GateBody.write(entry.demos, to: &gate)
-                }
+        return try await answer("gates", page, to: caller) { entry in
+            JSONWriter.object { gate in
+                GateBody.write(entry.gate, held: entry.held, to: &gate)
+                GateBody.write(entry.demos, to: &gate)
             }
         }
-        return .json(.ok, body)
     }
 
     private struct ShownGate: Sendable {
@@ -151,10 +146,8 @@ extension API {
     ) async throws -> Response {
         let application = try context.application()
         _ = try request.query()
-        let open = try await readers.walk(for: caller.application) {
-            try await gates(of: application, after: nil, limit: .max) { tenant, gate in
-                gate.isOpen && tenant.lock(of: gate.key.device).hash != nil
-            }
+        let open = try await gates(of: application, after: nil, limit: .max) { tenant, gate in
+            gate.isOpen && tenant.lock(of: gate.key.device).hash != nil
         }
         var locked = 0
         for key in open.map(\.gate.key) {

@@ -132,21 +132,14 @@ extension API {
         let filter = try NotificationQuery.filter(query, caller: caller)
         let stored = filter.stored
         let found = try await reading(for: caller) { try $0.notifications(matching: stored, limit: limit + 1) }
-        let page = Array(found.prefix(limit))
-        var shown = Array(zip(page, await standings(of: page)))
-        let cursor = found.count > limit ? shown.last.map { Cursor.write(String($0.0.sequence.value)) } : nil
-        if let wanted = filter.inFlight { shown.removeAll { ($0.1.state == .inFlight) != wanted } }
-        let body = try await readers.write(shown.count, for: caller.application) { [shown] in
-            JSONWriter.object { body in
-                body.array("notifications") { array in
-                    for (notification, standing) in shown {
-                        array.object { NotificationBody.write(notification, standing, for: caller, to: &$0) }
-                    }
-                }
-                body.field("cursor", cursor)
-            }
+        let first = Array(found.prefix(limit))
+        let shown = Array(zip(first, await standings(of: first)))
+        let page = Page(shown[...], hasMore: found.count > limit) { String($0.0.sequence.value) }
+        let wanted = filter.inFlight
+        return try await answer("notifications", page, to: caller) { notification, standing in
+            if let wanted, (standing.state == .inFlight) != wanted { return nil }
+            return JSONWriter.object { NotificationBody.write(notification, standing, for: caller, to: &$0) }
         }
-        return .json(.ok, body)
     }
 
     func accept(

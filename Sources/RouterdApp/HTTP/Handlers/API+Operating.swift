@@ -91,16 +91,12 @@ extension API {
         let keys = Page(of: named, after: after, limit: limit, key: \.text)
         let statuses = await host.read { engine in
             let lanes = engine.lanes
-            return keys.elements.map { lanes.status(of: $0.key) }
+            return keys.elements.map { (text: $0.text, status: lanes.status(of: $0.key)) }
         }
-        return .json(
-            .ok,
-            JSONWriter.object { body in
-                body.array("lanes") { lanes in
-                    for status in statuses { lanes.object { Self.write(status, to: &$0) } }
-                }
-                body.field("cursor", keys.next)
-            })
+        let page = Page(statuses[...], hasMore: keys.hasMore, key: \.text)
+        return try await answer("lanes", page, to: caller) { lane in
+            JSONWriter.object { Self.write(lane.status, to: &$0) }
+        }
     }
 
     /// Session ids are unique within an application; a key of one application need not name it.

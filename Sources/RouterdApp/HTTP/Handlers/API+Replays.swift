@@ -35,7 +35,7 @@ extension API {
         }
         let replays = kept.filter(caller.mayUse).sorted { $0.id < $1.id }
         let page = Page(of: replays, after: after, limit: limit, key: \.id.text)
-        return .json(.ok, page.body("replays") { array, replay in array.object { ReplayBody.write(replay, to: &$0) } })
+        return try await answer("replays", page, to: caller) { ReplayBody.write($0) }
     }
 
     @Sendable func getReplay(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {

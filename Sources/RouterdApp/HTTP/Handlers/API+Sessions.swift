@@ -133,13 +133,10 @@ extension API {
                 && !(isToken && $0.isObserver)
         }
         let page = Page(of: found, after: nil, limit: limit, key: \.session.key.session.text)
-        let body = try await readers.write(page.elements.count, for: caller.application) {
-            page.body("sessions") { list, shown in
-                let isOthers = caller.token.map { $0.session != shown.session.key } ?? false
-                list.raw(SessionBody.write(shown, isOthers: isOthers))
-            }
+        return try await answer("sessions", page, to: caller) { shown in
+            let isOthers = caller.token.map { $0.session != shown.session.key } ?? false
+            return SessionBody.write(shown, isOthers: isOthers)
         }
-        return .json(.ok, body)
     }
 
     /// The first sessions behind one that a list shows, in the order of their ids. The engine does other work between two

@@ -15,11 +15,12 @@ extension API {
         let after = try Cursor.read(query["cursor"])
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
         let all = await host.read { Array($0.sources.values) }
-        let sources = all.filter {
-            caller.mayUse($0.application) && (application == nil || $0.application == application)
-        }.sorted { $0.id < $1.id }
+        let sources = try await readers.perform(for: caller.application) {
+            all.filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }
+                .sorted { $0.id < $1.id }
+        }
         let page = Page(of: sources, after: after, limit: limit, key: \.id.text)
-        return .json(.ok, page.body("sources") { array, source in array.object { SourceBody.write(source, to: &$0) } })
+        return try await answer("sources", page, to: caller) { SourceBody.write($0) }
     }
 
     @Sendable func putSource(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {

@@ -151,6 +151,23 @@ package struct API: Sendable {
         try await readers.read(for: caller.application, body)
     }
 
+    /// The answer with a page of a list, whose bytes are bounded. The first entries are written at once, and others on threads of low
+    /// priority, in the turn of the caller's tenant.
+    func answer<Element: Sendable>(
+        _ name: String, _ page: Page<Element>, to caller: Caller,
+        _ entry: @escaping @Sendable (Element) -> [UInt8]?
+    ) async throws -> Response {
+        var page = page
+        if !page.write(atMost: DaemonLimits.writtenAtOnce, entry) {
+            page = try await readers.perform(for: caller.application) { [page] in
+                var page = page
+                page.write(atMost: DaemonLimits.pageBytes, entry)
+                return page
+            }
+        }
+        return .json(.ok, page.body(name))
+    }
+
     /// The answer to `/healthz`.
     static var alive: Response { Response.json(.ok, Array(#"{"status":"ok"}"#.utf8)) }
 

@@ -3,9 +3,9 @@ import Hummingbird
 import Router
 
 extension Operation {
-    /// The most that a request of an operation costs, and the share of its tenant that it counts against.
+    /// The largest cost of a request, and the share of its tenant.
     ///
-    /// Steps of the engine have a bound of their own, by turns; the time of a client has one for all operations, `ConnectionTimes`.
+    /// Steps of the engine are bounded by turns, and the time of a client by `ConnectionTimes`, alike for all operations.
     package struct Bounds: Hashable, Sendable {
         /// The largest body in bytes; 0 if none is read.
         package let body: Int
@@ -14,7 +14,7 @@ extension Operation {
         package let share: Share
     }
 
-    /// A resource of the daemon that tenants share, each of them with a part.
+    /// A resource that tenants share, each of them with a part.
     package enum Share: String, CaseIterable, Sendable {
         /// The event loops alone.
         case none
