@@ -85,6 +85,21 @@ struct AsymmetricSignatureTests {
         #expect(throws: WebhookVerificationError.noMatchingSignature) { try verify(all, ["\(stranger)"]) }
     }
 
+    /// Each check goes through the body, and a sender without a key chooses the signatures.
+    @Test func manyKeysHaveFewSignatures() throws {
+        let bad = "v1a," + Base64.encode(Array(repeating: UInt8(0), count: 64))
+        let strangers = try (0..<9).map { number in
+            "\(try WebhookPrivateKey(seed: Array(repeating: UInt8(number), count: 32)).publicKey)"
+        }
+        let keys = strangers + [Self.publicText]
+        #expect(try verify("\(bad) \(Self.signature)", keys) == [9])
+        #expect(throws: WebhookVerificationError.noMatchingSignature) {
+            try verify("\(bad) \(bad) \(Self.signature)", keys)
+        }
+        let many = Array(repeating: bad, count: StandardWebhooksVerifier.maximumSignatures - 1) + [Self.signature]
+        #expect(try verify(many.joined(separator: " "), [Self.publicText]) == [0])
+    }
+
     /// One version's signature is none of the other's, whatever its length.
     @Test func versionsAreNotTakenForOneAnother() {
         let value = Self.signature.dropFirst(4)

@@ -9,6 +9,10 @@ public enum StandardWebhooksVerifier: Sendable {
     /// The greatest number of signatures that are checked, so that a header cannot buy unbounded work.
     public static let maximumSignatures = 16
 
+    /// The greatest number of asymmetric checks. Each one hashes the body, and a signature does not name its key: with more keys fewer
+    /// signatures are looked at, and one in any case.
+    public static let maximumAsymmetricChecks = 20
+
     /// The id and the time of a webhook whose signature is valid.
     public struct Verified: Hashable, Sendable {
         /// `webhook-id`: the same for every repetition.
@@ -38,7 +42,9 @@ public enum StandardWebhooksVerifier: Sendable {
             .split(separator: UInt8(ascii: " "), maxSplits: maximumSignatures)
             .prefix(maximumSignatures)
         let codes = signatures.compactMap { Self.signature(of: $0, "v1,", length: SHA256.byteCount) }
+        let publicKeys = keys.count { if case .asymmetric = $0 { true } else { false } }
         let asymmetric = signatures.compactMap { Self.signature(of: $0, "v1a,", length: 64) }
+            .prefix(max(1, maximumAsymmetricChecks / max(1, publicKeys)))
         let message = asymmetric.isEmpty ? [] : StandardWebhooksSigner.message(id: id, timestamp: timestamp, body: body)
         let valid = keys.indices.filter { place in
             switch keys[place] {

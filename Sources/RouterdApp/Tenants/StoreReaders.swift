@@ -10,6 +10,10 @@ package final class StoreReaders: Sendable {
     private let slots = TenantSlots(
         slots: DaemonLimits.reads, share: DaemonLimits.readsOfTenant, waitingLimit: DaemonLimits.readsWaiting)
 
+    private let sourceThreads = BackgroundThreads(DaemonLimits.reads)
+    private let sources = TenantSlots(
+        slots: DaemonLimits.reads, share: DaemonLimits.readsOfTenant, waitingLimit: DaemonLimits.readsWaiting)
+
     package init(_ store: any Store) { self.store = store }
 
     /// Runs a read when the tenant's turn has come.
@@ -27,6 +31,17 @@ package final class StoreReaders: Sendable {
         for tenant: ApplicationID?, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await inTurn(of: tenant, slots) { [threads] in try await threads.perform(body) }
+    }
+
+    /// Verifies or decodes a request to a source when the turn of the source's application has come. Its sender may have no key: these
+    /// turns and threads are others than those of keys.
+    ///
+    /// - Parameter passes: The bytes that the work goes through, each as often as that happens; little work is done at once.
+    func decode<Value: Sendable>(
+        _ passes: Int, for tenant: ApplicationID, _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        if passes <= DaemonLimits.passesAtOnce { return try body() }
+        return try await inTurn(of: tenant, sources) { [sourceThreads] in try await sourceThreads.perform(body) }
     }
 
     private func inTurn<Value: Sendable>(

@@ -1,7 +1,11 @@
+import Dispatch
 import RouterPlugin
-import RouterdApp
+import StoreSQLite
 import Synchronization
 import Testing
+
+@testable import DaemonTesting
+@testable import RouterdApp
 
 @Suite("Shares of tenants") struct TenantSharesTests {
     private static let gallery = ApplicationID(unchecked: "com.example.Gallery")
@@ -61,5 +65,24 @@ import Testing
         }
         #expect(refused["too-many-reads", default: 0] > 0)
         #expect(refused.keys.sorted() == ["", "too-many-reads"])
+    }
+
+    @Test("Long requests to a source leave short ones, reads and other applications their threads")
+    func sources() async throws {
+        let directory = try TemporaryDirectory()
+        let readers = StoreReaders(try SQLiteStore(path: directory.file()))
+        let end = DispatchSemaphore(value: 0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    try await readers.decode(DaemonLimits.passesAtOnce + 1, for: Self.gallery) { end.wait() }
+                }
+            }
+            #expect(try await readers.decode(1, for: Self.gallery) { 1 } == 1)
+            #expect(try await readers.perform(for: Self.gallery) { 2 } == 2)
+            #expect(try await readers.decode(.max, for: Self.other) { 3 } == 3)
+            for _ in 0..<8 { end.signal() }
+            try await group.waitForAll()
+        }
     }
 }

@@ -23,13 +23,14 @@ extension API {
         }
         let sources = await host.read { $0.sources }
         let catalog = try RoutingRuleCatalog(ruleSource.kinds)
-        let documents: ResourceDocuments
-        do throws(ConfigurationFaults) {
-            documents = try ResourceDocuments(text, scope: scope, rules: catalog) { (value, id) throws(Problem) in
-                try SourceBody.read(value, id: id, kinds: plugins, existing: sources[id])
+        let documents = try await readers.perform(for: nil) {
+            do throws(ConfigurationFaults) {
+                return try ResourceDocuments(text, scope: scope, rules: catalog) { (value, id) throws(Problem) in
+                    try SourceBody.read(value, id: id, kinds: plugins, existing: sources[id])
+                }
+            } catch {
+                throw Problem(error)
             }
-        } catch {
-            throw Problem(error)
         }
         if let rules = documents.rules { try expectUsable(rules.rules) }
         let draft = ResourceSetDraft(

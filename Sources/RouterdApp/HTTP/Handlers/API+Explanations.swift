@@ -78,8 +78,10 @@ extension API {
             let notAsked = remote.filter { $0.applies(to: view.application) }.map(\.id)
             return (explained, gate, shown.map { tenant.sessions[$0.session]?.conditions }, notAsked)
         }
-        return ExplanationBody.write(
-            explained, view, heldBy: gate, parts: conditions, receivers: receivers, notAsked: notAsked)
+        return try await readers.perform(for: view.application) { [receivers] in
+            ExplanationBody.write(
+                explained, view, heldBy: gate, parts: conditions, receivers: receivers, notAsked: notAsked)
+        }
     }
 }
 

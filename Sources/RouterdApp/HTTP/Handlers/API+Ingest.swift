@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import PredicateEngine
 import Router
 import RouterPlugin
 
@@ -37,7 +38,9 @@ extension API {
         let received = try request.forSource(body: body, at: host.now)
         if let answer = run.handshake(received) { return Response(answer) }
         if run.verifiesSender {
-            do throws(SourceError) { try run.verify(received) } catch { throw Problem(error) }
+            try await readers.decode(run.passes(over: received), for: run.definition.application) {
+                do throws(SourceError) { try run.verify(received) } catch { throw Problem(error) }
+            }
         }
         return try await host.accepting(from: request.trace) { try await accept(received, by: run, $0) }
     }
@@ -46,7 +49,9 @@ extension API {
     func accept(
         _ received: SourceRequest, by run: SourceRun, _ trace: TraceContext?
     ) async throws -> Response {
-        let (requests, response) = try Self.acceptRequests(of: received, by: run, trace)
+        let (requests, response) = try await readers.decode(
+            run.passes(over: received), for: run.definition.application
+        ) { try Self.acceptRequests(of: received, by: run, trace) }
         guard !requests.isEmpty else { return response.map { Response($0) } ?? Response(status: .noContent) }
         guard case .acceptedAll(let replies) = try await submit(.acceptAll(requests)) else {
             throw Problem.unexpectedReply
@@ -92,6 +97,14 @@ extension API {
             }
         }
         return .json(isRepeated ? .ok : .accepted, body)
+    }
+}
+
+extension SourceRun {
+    /// The bytes that the work on a request goes through: once to decode it, once for each secret, and as often as the filter does.
+    /// A signature of a short body costs as much as some thousand bytes.
+    func passes(over request: SourceRequest) -> Int {
+        (request.body.count + 4096) * (1 + definition.secrets.count + (definition.filter?.passes ?? 0))
     }
 }
 

@@ -170,10 +170,12 @@ extension API {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Problem(.badRequest, "not-utf-8", "The rules must be UTF-8.")
         }
-        do throws(ConfigurationFaults) {
-            return try RulesFile(try ConfigurationFile(path: "rules", text: text), kinds: ruleSource.kinds)
-        } catch {
-            throw Problem(rules: error)
+        return try await readers.perform(for: nil) { [ruleSource] in
+            do throws(ConfigurationFaults) {
+                return try RulesFile(try ConfigurationFile(path: "rules", text: text), kinds: ruleSource.kinds)
+            } catch {
+                throw Problem(rules: error)
+            }
         }
     }
 

@@ -110,7 +110,9 @@ extension API {
         let sample = try SourceSample.read(
             try await request.json(in: context), path: "/v1/sources/\(source.id)",
             at: host.now)
-        var trial = SourceTrial(run, of: sample)
+        var trial = try await readers.decode(run.passes(over: sample), for: source.application) {
+            SourceTrial(run, of: sample)
+        }
         let (now, notifications) = (host.now, trial.notifications)
         let decided = await host.decide { engine, work in
             notifications.map { outcome -> (decision: Decision?, refusal: Refusal?) in
