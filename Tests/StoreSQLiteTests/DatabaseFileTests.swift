@@ -91,6 +91,28 @@ struct DatabaseFileTests {
         #expect(!check.isSound)
     }
 
+    @Test("the notifications of a broadcast share a row of their payload, which goes with the last of them")
+    func sharedPayloads() throws {
+        let store = try SQLiteStore(path: directory.file())
+        let first = notification(1, bytes: 8000)
+        let all = (1...5 as ClosedRange<Int64>).map { number in
+            var part = notification(number)
+            (part.broadcast, part.payload) = (first.id, first.payload)
+            return part
+        }
+        try store.commit(all.map(StoreChange.insert))
+        func count() throws -> Int? { try store.reading { try Int.fetchOne($0, sql: "SELECT count(*) FROM payload") } }
+        let file = try DatabaseFile(path: directory.file())
+        for (left, part) in zip([4, 3, 2, 1, 0], all) {
+            #expect(try count() == 1)
+            #expect(try store.payload(of: part.sequence) == first.payload)
+            try store.commit([.settle(part.sequence, .delivered, at: .init(milliseconds: 5)), .forget(part.sequence)])
+            #expect(try file.check().faults == [])
+            #expect(try store.census().byState[.waiting, default: 0] == left)
+        }
+        #expect(try count() == 0)
+    }
+
     @Test func damagedPagesAreTold() throws {
         try filled(400).close()
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: directory.file()))

@@ -129,7 +129,7 @@ struct MigrationWalkTests {
             "gate.progress", "passcode_lock.hash", "chosen_at", "device_key", "challenge", "challenge_expires_at",
             "challenge_term", "proven_term", "locks_at", "left_at", "row_check", "forgotten_through",
             "keeps_held_on_reset", "covers_in_background", "gate.configuration", "operations", "gate.failure",
-            "gate.proof", "broadcasts", "broadcast", "while_away",
+            "gate.proof", "broadcasts", "broadcast", "while_away", "payload_at",
         ]
         for column in numbers { values[column] = "1" }
         for column in absent { values[column] = "NULL" }

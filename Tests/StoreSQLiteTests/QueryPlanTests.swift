@@ -93,6 +93,15 @@ struct QueryPlanTests {
         #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH "), "\(plan)")
     }
 
+    @Test func aPayloadIsFoundWithItsOtherNotificationsByIndexes() throws {
+        #expect(
+            try plan(ChangeWriter.forgetPayload) == [
+                "SEARCH payload USING INTEGER PRIMARY KEY (rowid=?)", "SCALAR SUBQUERY 1", Self.row,
+                "SCALAR SUBQUERY 2",
+                "SEARCH notification USING COVERING INDEX notification_by_payload (payload_at=?)",
+            ])
+    }
+
     private static let recent = "SEARCH notification USING INTEGER PRIMARY KEY (rowid>?)"
     private static let recentBefore = "SEARCH notification USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
     private static let row = "SEARCH notification USING INTEGER PRIMARY KEY (rowid=?)"

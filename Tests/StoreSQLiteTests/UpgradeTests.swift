@@ -107,7 +107,7 @@ struct UpgradeTests {
     /// The columns that later steps add to the tables of `dump`, with their values in older rows; `nil` for sums, which
     /// depend on the row.
     private static let additions: [String: [String: String?]] = [
-        "notification": ["rules_version": "0", "broadcast": "NULL", CheckedTable.column: nil],
+        "notification": ["rules_version": "0", "broadcast": "NULL", "payload_at": "NULL", CheckedTable.column: nil],
         "payload": [CheckedTable.column: nil], "attempt": [CheckedTable.column: nil],
         "first_answer": ["rules_version": "0"],
     ]

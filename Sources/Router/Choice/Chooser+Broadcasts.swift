@@ -7,7 +7,7 @@ package struct BroadcastReceiver: Hashable, Sendable {
     /// It names the session also if a rule holds the notification.
     package var decision: Decision
 
-    /// The greatest number of receivers: their notifications share a transaction, and each has a payload of its own.
+    /// The greatest number of receivers: their notifications share a transaction, and each is sent with the payload.
     package static func limit(payloadBytes: Int) -> Int {
         min(RouterLimits.broadcastSessions, RouterLimits.broadcastBytes / max(1, payloadBytes))
     }

@@ -48,4 +48,24 @@ extension StoreSuite {
             try trial.reopen()
         }
     }
+
+    /// Notifications of a broadcast have the same payload, each for as long as it is kept.
+    static func payloadsOfBroadcasts(_ trial: StoreTrial<some Store>) throws {
+        var all = (1...4 as ClosedRange<Int64>).map { StoreSamples.notification($0) }
+        let payload = MessagePayload.json(Array("{}".utf8))
+        for place in 1...3 { (all[place].broadcast, all[place].payload) = (all[1].id, payload) }
+        try trial.store.commit(all.map(StoreChange.insert))
+        let time = Timestamp(milliseconds: 9)
+        try trial.store.commit(all.map { .settle($0.sequence, .delivered, at: time) })
+        for gone in [all[1], all[3], all[2]] {
+            try trial.store.commit([.forget(gone.sequence)])
+            all.removeAll { $0.sequence == gone.sequence }
+            for notification in all {
+                let read = try trial.store.payload(of: notification.sequence)
+                trial.expectSame(read, notification.payload, "the payload of \(notification.sequence)")
+            }
+            trial.expectSame(try trial.store.payload(of: gone.sequence), nil, "the payload of one that is forgotten")
+            try trial.reopen()
+        }
+    }
 }

@@ -37,6 +37,7 @@ package enum StoreSuite {
         run("attempts", attempts)
         run("receipts", receipts)
         run("broadcasts", broadcasts)
+        run("payloads of broadcasts", payloadsOfBroadcasts)
         run("answers", answers)
         run("facts", facts)
         run("later keys", laterKeys)

@@ -169,7 +169,7 @@ extension CheckedTable {
         sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id, received_at,
         tier, session, decision_reason, vetoes, reroute_of, registry_version, state, held_until, settlement_reason,
         settled_at, attempts, failures, rejections, not_before, traceparent, replay_of, recall, event, epoch,
-        event_sequence, kind, event_session, held_by, content_type, rules_version, broadcast
+        event_sequence, kind, event_session, held_by, content_type, rules_version, broadcast, payload_at
         """,
         always: "state IN ('held', 'waiting')", defaults: ["attempts": "0", "failures": "0", "rejections": "0"])
 

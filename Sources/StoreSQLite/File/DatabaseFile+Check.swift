@@ -113,9 +113,12 @@ extension DatabaseFile {
         ),
         (
             "payload-missing", "notifications have no payload",
-            "SELECT count(*) FROM notification WHERE sequence NOT IN (SELECT sequence FROM payload)"
+            "SELECT count(*) FROM notification WHERE ifnull(payload_at, sequence) NOT IN (SELECT sequence FROM payload)"
         ),
-        ("orphan-payload", "payloads are of no notification", orphans(in: "payload")),
+        (
+            "orphan-payload", "payloads are of no notification",
+            "SELECT count(*) FROM payload WHERE sequence NOT IN (SELECT ifnull(payload_at, sequence) FROM notification)"
+        ),
         ("orphan-attempt", "attempts are of no notification", orphans(in: "attempt")),
         ("orphan-key", "keys of senders are of no notification", orphans(in: "dedupe_key")),
         ("orphan-answer", "first answers are of no notification", orphans(in: "first_answer")),

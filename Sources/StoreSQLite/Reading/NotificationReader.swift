@@ -38,7 +38,7 @@ enum NotificationReader {
         SELECT \(receiptColumns), body
         FROM (\(selectKey)) AS found
           JOIN notification AS now ON now.sequence = found.sequence
-          JOIN payload ON payload.sequence = found.sequence
+          JOIN payload ON payload.sequence = ifnull(now.payload_at, now.sequence)
           LEFT JOIN first_answer AS first ON first.sequence = found.sequence
         """
     private static let selectBroadcast = """
@@ -115,7 +115,8 @@ enum NotificationReader {
 
     private static let selectPayload = """
         SELECT \(CheckedTable.payload.isSoundIfSummed), body, content_type, application, event, epoch, event_sequence, event_session
-        FROM payload JOIN notification USING (sequence) WHERE payload.sequence = ?
+        FROM notification JOIN payload ON payload.sequence = ifnull(payload_at, notification.sequence)
+        WHERE notification.sequence = ?
         """
 
     static func payload(of sequence: NotificationSequence, _ db: Database) throws -> MessagePayload? {

@@ -44,6 +44,7 @@ enum Migrations {
         ("delivery-numbers", [deliveryNumbers]),
         ("unlock-proofs", [unlockProofs]),
         ("while-away", [whileAway]),
+        ("shared-payloads", [sharedPayloads]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -544,6 +545,13 @@ enum Migrations {
     private static let whileAway = """
         -- The place of deliveries while their receiver is away, `next` or `wait`; NULL for the default of the endpoint.
         ALTER TABLE session ADD COLUMN while_away TEXT;
+        """
+
+    private static let sharedPayloads = """
+        -- The sequence under which `payload` has the body of a notification of a broadcast; NULL if that is its own. The row
+        -- goes with the last notification that has it.
+        ALTER TABLE notification ADD COLUMN payload_at INTEGER;
+        CREATE INDEX notification_by_payload ON notification (payload_at) WHERE payload_at IS NOT NULL;
         """
 
     private static let databaseID = """

@@ -8,7 +8,7 @@ extension ChangeWriter {
         sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
         traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
         rules_version, state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session,
-        content_type, broadcast
+        content_type, broadcast, payload_at
         """)
     private static let insertPayload = CheckedTable.payload.insert("sequence, body")
     /// Nothing if the key belongs to a notification already, or if there is no such notification.
@@ -56,6 +56,7 @@ extension ChangeWriter {
 
     mutating func insert(_ notification: NewNotification) throws {
         try take(notification.sequence)
+        let owner = payloadOwner(for: notification)
         try PreparedStatement(db, Self.insertNotification).run {
             $0.bind(notification.sequence.value)
             $0.bind(notification.id.text)
@@ -79,14 +80,9 @@ extension ChangeWriter {
             $0.bind(notification.event?.session?.text)
             $0.bind(notification.payload.keptHead)
             $0.bind(notification.broadcast?.text)
+            $0.bind(owner?.value)
         }
-        let body = notification.payload.kept(of: notification.event, for: notification.application)
-        try body.withUnsafeBufferPointer { payload in
-            _ = try PreparedStatement(db, Self.insertPayload).run {
-                $0.bind(notification.sequence.value)
-                $0.bindInPlace(payload)
-            }
-        }
+        if owner == nil { try insertPayload(of: notification) }
         let keys = notification.dedupeKeys.map {
             DedupeKey(application: notification.application, source: notification.source, key: $0)
         }
@@ -95,6 +91,26 @@ extension ChangeWriter {
             try number(notification.sequence)
         } else {
             try keepFirstAnswer(notification.sequence)
+        }
+    }
+
+    /// The earlier notification of the broadcast in this transaction with the same payload; nil if there is none.
+    private mutating func payloadOwner(for notification: NewNotification) -> NotificationSequence? {
+        guard let broadcast = notification.broadcast else { return nil }
+        if let last = lastOfBroadcast, last.broadcast == broadcast, last.payload == notification.payload {
+            return last.sequence
+        }
+        lastOfBroadcast = notification
+        return nil
+    }
+
+    private func insertPayload(of notification: NewNotification) throws {
+        let body = notification.payload.kept(of: notification.event, for: notification.application)
+        try body.withUnsafeBufferPointer { payload in
+            _ = try PreparedStatement(db, Self.insertPayload).run {
+                $0.bind(notification.sequence.value)
+                $0.bindInPlace(payload)
+            }
         }
     }
 

@@ -7,12 +7,19 @@ import RouterPlugin
 /// moment later; `routerd database vacuum` gives the space back on request.
 extension ChangeWriter {
     static let forgetNotification = """
-        DELETE FROM notification WHERE sequence = ? AND state NOT IN ('held', 'waiting') RETURNING state
+        DELETE FROM notification WHERE sequence = ? AND state NOT IN ('held', 'waiting')
+        RETURNING state, ifnull(payload_at, sequence)
+        """
+    /// A payload, unless another notification has it.
+    static let forgetPayload = """
+        DELETE FROM payload WHERE sequence = ?1
+          AND NOT EXISTS (SELECT 1 FROM notification WHERE notification.sequence = ?1)
+          AND NOT EXISTS (SELECT 1 FROM notification WHERE payload_at = ?1)
         """
     /// Rows that belong to a notification, by its sequence.
     static let forgetBelongings = [
-        "DELETE FROM payload WHERE sequence = ?", "DELETE FROM attempt WHERE sequence = ?",
-        "DELETE FROM first_answer WHERE sequence = ?", "DELETE FROM dedupe_key WHERE sequence = ?",
+        "DELETE FROM attempt WHERE sequence = ?", "DELETE FROM first_answer WHERE sequence = ?",
+        "DELETE FROM dedupe_key WHERE sequence = ?",
     ]
     static let forgetAnswer = "DELETE FROM kept_answer WHERE application = ? AND source = ? AND key = ?"
     private static let countForgotten = """
@@ -22,10 +29,11 @@ extension ChangeWriter {
 
     /// Deletes a settled notification and returns the state that it ended in.
     mutating func forget(_ sequence: NotificationSequence) throws -> String {
-        let state = try PreparedStatement(db, Self.forgetNotification).first({ $0.bind(sequence.value) }) { row in
-            row.text()
+        let found = try PreparedStatement(db, Self.forgetNotification).first({ $0.bind(sequence.value) }) { row in
+            (state: row.text(), payload: row.int64())
         }
-        guard let state else { throw refusal("the end of retention", of: sequence) }
+        guard let (state, payload) = found else { throw refusal("the end of retention", of: sequence) }
+        try PreparedStatement(db, Self.forgetPayload).run { $0.bind(payload) }
         for statement in Self.forgetBelongings {
             try PreparedStatement(db, statement).run { $0.bind(sequence.value) }
         }

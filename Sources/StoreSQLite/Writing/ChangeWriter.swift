@@ -12,6 +12,8 @@ struct ChangeWriter {
     private var ledger: Ledger?
     /// How many notifications were forgotten, by state.
     private var forgotten: [String: Int] = [:]
+    /// The last notification of a broadcast with a row in `payload`.
+    var lastOfBroadcast: NewNotification?
     /// Whether a delivery has a number, or may get one; nil until it is asked.
     var hasNumbers: Bool?
 
