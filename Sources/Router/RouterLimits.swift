@@ -84,6 +84,14 @@ package enum RouterLimits {
     /// predicates of an application: four million searches for a text. Both are counted for the longest content id.
     package static let stepsPerPredicate = 64 * 1024 * 1024
     package static let predicateStepsPerApplication = 256 * 1024 * 1024 * 1024
+    /// Maximum number of rules for one application, and of steps of their conditions for the longest payload: in one
+    /// comparison, made in one go, and in all.
+    package static let rulesPerApplication = 1000
+    package static let stepsPerRuleComparison = 128 * 1024 * 1024
+    package static let ruleStepsPerApplication = 16 * 1024 * 1024 * 1024
+    /// Maximum number of steps for the comparison of one candidate with values of the payload, by all rules together. A
+    /// comparison beyond it never holds.
+    package static let payloadStepsPerVerdict = 64 * 1024
     package static let contentIDBytes = 4096
     /// Maximum number of sources of an application, and of secrets of a source.
     package static let sourcesPerApplication = 1000

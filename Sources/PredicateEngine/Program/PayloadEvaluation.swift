@@ -1,17 +1,18 @@
-/// One evaluation of a payload predicate: by recursion over the tree, which is no deeper than
+/// One evaluation of a payload predicate, or several over the same payload: by recursion over the tree, which is no deeper than
 /// ``PredicateLimits/depth``, with a comparison's right side prepared once for all elements of its left side.
 ///
 /// The law of its work: with N the size of the payload, T the length of the canonical text and P the predicate's
 /// passes (`Predicate.Comparison.passes`), `work` never exceeds 64 × P × (N + T). The size of a payload is one for
 /// each value and one for each byte of a string or a name, which is no more than the bytes of its JSON.
-struct PayloadEvaluation {
-    let payload: PayloadValue
+package struct PayloadEvaluation {
+    package let payload: PayloadValue
     private var ledger = PayloadLedger()
 
-    init(payload: PayloadValue) { self.payload = payload }
+    /// - Parameter payload: The payload, which has to outlast the evaluation, as the predicates have to.
+    package init(payload: PayloadValue) { self.payload = payload }
 
     /// The steps taken so far.
-    var work: Int { ledger.work }
+    package var work: Int { ledger.work }
 
     mutating func holds(_ tree: Predicate.Tree) -> Bool {
         switch tree {
@@ -27,7 +28,7 @@ struct PayloadEvaluation {
         }
     }
 
-    private mutating func holds(_ comparison: Predicate.Comparison) -> Bool {
+    package mutating func holds(_ comparison: Predicate.Comparison) -> Bool {
         let (left, right) = (value(of: comparison.left), value(of: comparison.right))
         let test = PayloadTest(comparison, right: right, &ledger)
         guard let quantifier = comparison.quantifier else { return test.holds(for: left, &ledger) }
@@ -59,7 +60,7 @@ struct PayloadEvaluation {
 // MARK: - Key paths
 
 extension PayloadEvaluation {
-    fileprivate mutating func value(at path: PayloadPath) -> PayloadValue {
+    package mutating func value(at path: PayloadPath) -> PayloadValue {
         var value = payload
         for step in path.steps {
             ledger.work += 1

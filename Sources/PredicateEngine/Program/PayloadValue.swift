@@ -24,6 +24,22 @@ public enum PayloadValue: Hashable, Sendable {
 
     /// A number; nil if it is not finite.
     public static func double(_ value: Double) -> PayloadValue? { Predicate.Number(value).map(Self.number) }
+
+    /// Adds the size to a sum, eight for each value and one for each byte of a string or a name, until that exceeds a limit.
+    package func addSize(to sum: inout Int, limit: Int) {
+        sum += 8
+        switch self {
+        case .null, .boolean, .number: break
+        case .text(let text): sum += text.utf8.count
+        case .array(let elements):
+            for element in elements where sum <= limit { element.addSize(to: &sum, limit: limit) }
+        case .object(let object):
+            for member in object.members where sum <= limit {
+                sum += member.name.utf8.count
+                member.value.addSize(to: &sum, limit: limit)
+            }
+        }
+    }
 }
 
 /// The members of an object, sorted by the bytes of their names: a member is found by halving.

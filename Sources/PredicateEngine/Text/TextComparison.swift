@@ -51,6 +51,15 @@ package struct TextComparison: Sendable {
         self.literal = literal(form)
     }
 
+    /// The bytes of the literal in its form; 0 between two given texts.
+    package var literalBytes: Int {
+        switch literal {
+        case .none, .unlike: 0
+        case .left(let text), .right(let text): text.bytes.count
+        case .pattern(let elements): elements.count
+        }
+    }
+
     /// Whether a text stands in the relation to the literal.
     package func holds(for text: String) -> Bool {
         text.utf8Span.span.withUnsafeBufferPointer { given in

@@ -89,18 +89,14 @@ package struct Chooser: Sendable {
         at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         if ruleSet.isEmpty { return best(for: notification, among: query, in: tenant, &work) }
+        let rules = ruleSet.concerning(notification, &work, at: now, knowing: history)
         var filter: CandidateFilter?
-        guard !ruleSet.shadows.isEmpty else {
-            return choose(
-                by: ruleSet.active, for: notification, query, from: tenant, &filter, &work, at: now, knowing: history)
-        }
-        let (outcome, first) = choose(
-            by: ruleSet.active, for: notification, query, from: tenant, &filter, &work, at: now, knowing: history)
+        let (outcome, first) = choose(by: rules.active, for: notification, query, from: tenant, &filter, &work, at: now)
+        if rules.shadows.isEmpty { return (outcome, first) }
         var decision = first
         var remarks: [String] = []
-        for (id, rules) in ruleSet.shadows where !work.isUnfinished {
-            let other = choose(
-                by: rules, for: notification, query, from: tenant, &filter, &work, at: now, knowing: history)
+        for (id, rules) in rules.shadows where !work.isUnfinished {
+            let other = choose(by: rules, for: notification, query, from: tenant, &filter, &work, at: now)
             if other.outcome == outcome { continue }
             remarks.append("in shadow \(id): \(other.outcome) (\(other.decision.reason))")
         }
@@ -116,17 +112,17 @@ package struct Chooser: Sendable {
         _ work: inout DecisionWork, at now: Timestamp, knowing history: RuleHistory?
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let query = RegistryQuery(for: notification, under: tenant.application.routing)
+        let rules = ruleSet.concerning(notification, &work, at: now, knowing: history)
         var passed: CandidateFilter? = filter
         defer { filter = passed ?? filter }
-        return choose(
-            by: ruleSet.active, for: notification, query, from: tenant, &passed, &work, at: now, knowing: history)
+        return choose(by: rules.active, for: notification, query, from: tenant, &passed, &work, at: now)
     }
 
     private func choose(
         by rules: [any RoutingRule], for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant,
-        _ filter: inout CandidateFilter?, _ work: inout DecisionWork, at now: Timestamp, knowing history: RuleHistory?
+        _ filter: inout CandidateFilter?, _ work: inout DecisionWork, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        let rules = ruleSet.concerning(notification, rules, at: now, knowing: history)
+        if work.isUnfinished { return noCandidate([], tenant, notification) }
         if rules.isEmpty, filter == nil { return best(for: notification, among: query, in: tenant, &work) }
         let order = ruleSet.ordersCandidates ? rules.lazy.compactMap { $0 as? CandidateOrder }.first : nil
         var walk = RuleWalk(rules: rules, notification: notification, now: now)

@@ -29,7 +29,7 @@ extension Chooser {
         knowing history: RuleHistory? = nil, limit: Int
     ) -> [BroadcastReceiver] {
         let query = RegistryQuery(for: notification, under: tenant.application.routing)
-        let examination = Examination(notification, tenant, self, at: now, knowing: history)
+        let examination = Examination(notification, tenant, self, &work, at: now, knowing: history)
         var receivers: [BroadcastReceiver] = []
         var seen: Set<SessionID> = []
         var chosen: Set<SessionID> = []
@@ -51,7 +51,7 @@ extension Chooser {
     package func explainReceivers(
         of notification: NotificationView, in tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp, limit: Int
     ) -> [BroadcastReceiver] {
-        let amended = amended(notification, at: now)
+        let amended = amended(notification, &work, at: now)
         var found = receivers(of: amended?.view ?? notification, in: tenant, &work, at: now, limit: limit)
         guard let amendment = amended?.by else { return found }
         for place in found.indices { found[place].decision.reason = amendment.noted(on: found[place].decision.reason) }
@@ -63,8 +63,8 @@ extension Chooser {
         for notification: NotificationView, only id: SessionID, in tenant: Tenant, _ work: inout DecisionWork,
         at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        let examination = Examination(notification, tenant, self, &work, at: now, knowing: history)
         work.add(candidates: 1)
-        let examination = Examination(notification, tenant, self, at: now, knowing: history)
         func none(
             _ outcome: ChoiceOutcome, _ reason: String, _ tier: Tier = .undeliverable, _ vetoes: [Veto] = []
         ) -> (outcome: ChoiceOutcome, decision: Decision) {
@@ -97,8 +97,7 @@ private struct Examination {
     let tenant: Tenant
     let chooser: Chooser
     let now: Timestamp
-    let rules: [any RoutingRule]
-    let shadows: [(id: PluginID, rules: [any RoutingRule])]
+    let rules: ConcernedRules
 
     /// The end of a walk over one candidate; no ending if it is vetoed.
     struct Walk {
@@ -108,19 +107,15 @@ private struct Examination {
     }
 
     init(
-        _ notification: NotificationView, _ tenant: Tenant, _ chooser: Chooser, at now: Timestamp,
-        knowing history: RuleHistory?
+        _ notification: NotificationView, _ tenant: Tenant, _ chooser: Chooser, _ work: inout DecisionWork,
+        at now: Timestamp, knowing history: RuleHistory?
     ) {
         (self.notification, self.tenant, self.chooser, self.now) = (notification, tenant, chooser, now)
-        let set = chooser.ruleSet
-        rules = set.concerning(notification, set.active, at: now, knowing: history)
-        shadows = set.shadows.map { shadow in
-            (shadow.id, set.concerning(notification, shadow.rules, at: now, knowing: history))
-        }
+        rules = chooser.ruleSet.concerning(notification, &work, at: now, knowing: history)
     }
 
     /// The verdict of all rules on a candidate.
-    func walk(_ session: SceneSession, in tier: MatchTier) -> Walk { walk(session, tier, under: rules) }
+    func walk(_ session: SceneSession, in tier: MatchTier) -> Walk { walk(session, tier, under: rules.active) }
 
     private func walk(_ session: SceneSession, _ tier: MatchTier, under rules: [any RoutingRule]) -> Walk {
         if rules.isEmpty { return Walk(ending: .taken(session, tier, because: nil)) }
@@ -147,7 +142,7 @@ private struct Examination {
     private func receiver(
         _ session: SessionID, _ outcome: ChoiceOutcome, _ tier: MatchTier, _ reason: String, _ candidate: SceneSession
     ) -> BroadcastReceiver {
-        let remarks = shadows.compactMap { id, rules -> String? in
+        let remarks = rules.shadows.compactMap { id, rules -> String? in
             let other = Self.outcome(of: walk(candidate, tier, under: rules).ending)
             return other == outcome ? nil : "in shadow \(id): \(other)"
         }

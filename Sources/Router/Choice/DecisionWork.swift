@@ -12,15 +12,18 @@ package struct DecisionWork: Sendable {
     private var limit: Int
     /// The steps that this try has taken.
     package private(set) var steps = 0
-    /// The candidates on which this try has had the verdicts of rules. Each try begins with the best one again, so they use
-    /// up no steps of the try; the loop counts them as steps of the application.
-    private var candidates = 0
+    /// The steps of verdicts of rules on candidates, and of binding rules. Each try begins with the best candidate again, so
+    /// they use up no steps of the try; the loop counts them as steps of the application.
+    private var candidateSteps = 0
+    /// The steps of the verdicts on one candidate of the decision at hand.
+    private var stepsOfCandidate = IndexEffort.stepsOfQuestion
     /// Whether this try has used up its steps before an answer was found: its result is no answer.
     package private(set) var isUnfinished = false
     /// Whether there was a try before.
     private(set) var isResumed = false
     /// Nil as long as no try has used up its steps.
     private var known: [Question: KnownAnswers]?
+    private var conditions: [ConditionQuestion: [ConditionEffort.Answer]]?
 
     /// A subject and the index that is asked about it, which lives at least as long as the answers.
     private struct Question: Hashable {
@@ -35,11 +38,11 @@ package struct DecisionWork: Sendable {
     package static var unlimited: DecisionWork { DecisionWork(limit: .max) }
 
     /// The steps of this try, those of the candidates included.
-    package var stepsWithCandidates: Int { steps &+ candidates &* IndexEffort.stepsOfQuestion }
+    package var stepsWithCandidates: Int { steps &+ candidateSteps }
 
     /// Begins another try.
     package mutating func resume(_ limit: Int) {
-        (self.limit, steps, candidates, isUnfinished, isResumed) = (limit, 0, 0, false, true)
+        (self.limit, steps, candidateSteps, isUnfinished, isResumed) = (limit, 0, 0, false, true)
     }
 
     /// The steps that are left.
@@ -54,7 +57,31 @@ package struct DecisionWork: Sendable {
     }
 
     /// Counts candidates that rules have had a verdict on.
-    mutating func add(candidates: Int) { self.candidates &+= candidates }
+    mutating func add(candidates: Int) { candidateSteps &+= candidates &* stepsOfCandidate }
+
+    /// Evaluates `body` with the facts of a notification. Conditions may take the steps left, and have the answers from earlier
+    /// tries.
+    mutating func withFacts<Result>(
+        about notification: NotificationView, under rules: RuleSet, at now: Timestamp,
+        knowing history: RuleHistory? = nil, _ body: (inout NotificationFacts) -> Result
+    ) -> Result {
+        let isKept = isResumed && rules.comparisons > 0
+        let question = isKept ? ConditionQuestion(notification, under: rules) : nil
+        let answers = question.map { question in
+            conditions?[question] ?? Array(repeating: .unknown, count: rules.comparisons)
+        }
+        var facts = NotificationFacts(
+            notification, at: now, knowing: history, ConditionEffort(limit: left, answers: answers ?? []))
+        let result = body(&facts)
+        add(facts.effort.steps, hasGivenUp: facts.effort.hasGivenUp)
+        candidateSteps &+= facts.effort.repeatedSteps
+        stepsOfCandidate = IndexEffort.stepsOfQuestion &+ facts.effort.stepsOfVerdict
+        if let question {
+            conditions = conditions ?? [:]
+            conditions?[question] = facts.effort.answers
+        }
+        return result
+    }
 
     /// Evaluates `body` with the answers of an index about a subject, which it may find out as long as there are steps left.
     mutating func answers<Result>(

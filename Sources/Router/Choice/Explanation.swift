@@ -60,7 +60,7 @@ extension Chooser {
         _ notification: NotificationView, from tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp,
         limit: Int, steps: Int = RouterLimits.explanationSteps
     ) -> Explanation {
-        let amended = amended(notification, at: now)
+        let amended = amended(notification, &work, at: now)
         let notification = amended?.view ?? notification
         let amendment = amended?.by ?? Amendment()
         var (outcome, decision) = choose(for: notification, from: tenant, &work, at: now)
@@ -73,9 +73,7 @@ extension Chooser {
             case .newSession, .undeliverable: !decision.vetoes.isEmpty
             case .session, .held, .dropped: true
             }
-        var facts = NotificationFacts(notification, at: now)
-        let rules = ruleSet.active.filter { $0.decides(on: notification.application) }
-            .map { (id: $0.id, rule: $0.concerned(by: &facts)) }
+        let rules = work.withFacts(about: notification, under: ruleSet, at: now) { ruleSet.considering(&$0) }
         var shown: [Explanation.Considered] = []
         tenant.registry.examine(query, hasCandidates: hasCandidates, steps: steps, &work) { examined in
             guard shown.count < limit else { return false }

@@ -16,7 +16,7 @@ extension Acceptance {
         plan.reads += [.application(id), .newSession(id)]
         for key in request.dedupeKeys { plan.reads.append(.dedupe(key)) }
         if let earlier = try Pipeline.dedupe(request, plan.facts) { return try answer(earlier, in: &plan) }
-        let request = pipeline.amended(request, at: plan.time) ?? request
+        let request = try pipeline.amended(request, &plan.work, at: plan.time) ?? request
         let history = try pipeline.history(of: id, about: request.notification.contentID, lanes, in: &plan)
         let limit = request.mostReceivers
         let receivers = pipeline.chooser.receivers(

@@ -16,7 +16,7 @@ struct Acceptance {
         if tenant.application.routing.requiresContentID, request.lacksContentID {
             return plan.refuse(.contentIDMissing(id))
         }
-        if request.amendment == nil, let amended = pipeline.amended(request, at: plan.time) {
+        if request.amendment == nil, let amended = try pipeline.amended(request, &plan.work, at: plan.time) {
             return try accept(amended, among: fellows, in: &plan)
         }
         let collapse = CollapseKey(
@@ -130,7 +130,7 @@ struct Acceptance {
 
     /// Whether a request is new and its notification would not be settled at once.
     private func waits(_ request: AcceptRequest, in plan: inout PlanDraft) throws(MissingFacts) -> Bool {
-        let amended = pipeline.amended(request, at: plan.time) ?? request
+        let amended = try pipeline.amended(request, &plan.work, at: plan.time) ?? request
         let history = try pipeline.history(of: id, about: request.notification.contentID, lanes, in: &plan)
         let routed = try pipeline.accept(
             amended, plan.facts, in: tenant, knowing: history, naming: &plan.ids, &plan.work, at: plan.time)

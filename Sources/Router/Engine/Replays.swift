@@ -153,7 +153,7 @@ package struct Replays: Sendable {
             var request = AcceptRequest(replaying: earlier)
             request.answers = pipeline.chooser.keptAnswers(
                 of: earlier.decision, isHeld: false, for: request.onlyReceiver)
-            if let amended = pipeline.amended(request, at: plan.time) { request = amended }
+            if let amended = try pipeline.amended(request, &plan.work, at: plan.time) { request = amended }
             plan.reads += [.application(request.application), .newSession(request.application)]
             let routed = try pipeline.accept(
                 request, plan.facts, in: tenant, naming: &plan.ids, &plan.work, at: plan.time)

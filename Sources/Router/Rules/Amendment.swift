@@ -102,21 +102,15 @@ extension Amendment {
 
 extension Chooser {
     /// The changes that rules make to a notification, and the notification as their verdicts see it; nil if there are none
-    /// and no rule in shadow would make any.
-    func amended(_ notification: NotificationView, at now: Timestamp) -> (view: NotificationView, by: Amendment)? {
+    /// and no rule in shadow would make any. If the work is unfinished afterwards, there may be further ones.
+    func amended(
+        _ notification: NotificationView, _ work: inout DecisionWork, at now: Timestamp
+    ) -> (view: NotificationView, by: Amendment)? {
         guard ruleSet.amends else { return nil }
-        var facts = NotificationFacts(notification, at: now)
-        var amendment = Amendment()
-        for rule in ruleSet.amending {
-            guard let own = rule.amendment(of: &facts) else { continue }
-            if rule.isShadow {
-                amendment.addShadow(own)
-            } else {
-                amendment.add(own)
-                if let priority = own.priority { facts.set(priority) }
-            }
+        return work.withFacts(about: notification, under: ruleSet, at: now) { facts in
+            let amendment = ruleSet.amendment(of: &facts)
+            return amendment.remark.isEmpty ? nil : (facts.notification, amendment)
         }
-        return amendment.remark.isEmpty ? nil : (facts.notification, amendment)
     }
 
     /// The choice for a notification that would come at this time, with the changes of rules.
@@ -136,7 +130,7 @@ extension Chooser {
         _ notification: NotificationView, only receiver: SessionID? = nil, in tenant: Tenant,
         _ work: inout DecisionWork, at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision, amendment: Amendment) {
-        let amended = amended(notification, at: now)
+        let amended = amended(notification, &work, at: now)
         let view = amended?.view ?? notification
         var (outcome, decision) =
             if let receiver {
@@ -151,10 +145,13 @@ extension Chooser {
 
 extension Pipeline {
     /// The request with the changes of rules; nil if there are none.
-    func amended(_ request: AcceptRequest, at now: Timestamp) -> AcceptRequest? {
-        guard chooser.ruleSet.amends, let (_, amendment) = chooser.amended(request.view, at: now) else {
-            return nil
-        }
+    func amended(
+        _ request: AcceptRequest, _ work: inout DecisionWork, at now: Timestamp
+    ) throws(MissingFacts) -> AcceptRequest? {
+        guard chooser.ruleSet.amends else { return nil }
+        let found = chooser.amended(request.view, &work, at: now)
+        guard !work.isUnfinished else { throw .steps }
+        guard let (_, amendment) = found else { return nil }
         var amended = request
         amended.amendment = amendment
         if let priority = amendment.priority { amended.notification.priority = priority }

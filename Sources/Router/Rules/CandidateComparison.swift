@@ -13,10 +13,13 @@ struct CandidateComparison {
     private let comparison: Predicate.Comparison
     /// The values of the notification, as an object.
     private let notification: PayloadValue
+    private let read: Int
 
-    /// - Parameter notification: The values that the comparison may name beside those of the candidate, as an object.
-    init(_ comparison: Predicate.Comparison, under notification: PayloadValue = .null) {
-        (self.comparison, self.notification) = (comparison, notification)
+    /// - Parameters:
+    ///   - notification: The values that the comparison may name beside those of the candidate, as an object.
+    ///   - read: The size of the payload's values among them.
+    init(_ comparison: Predicate.Comparison, under notification: PayloadValue = .null, reading read: Int = 0) {
+        (self.comparison, self.notification, self.read) = (comparison, notification, read)
     }
 
     /// A side of a comparison: a field, a value that is known, or a list with fields in it.
@@ -60,7 +63,7 @@ struct CandidateComparison {
 
     var condition: CandidateCondition {
         if [comparison.left, comparison.right].contains(where: Self.readsUserInfo) {
-            return .test(.values(PayloadPredicate(part: .comparison(comparison)), beside: notification))
+            return .test(.values(PayloadPredicate(part: .comparison(comparison)), beside: notification, reading: read))
         }
         let (left, right) = (term(comparison.left), term(comparison.right))
         var fields: Set<CandidateField> = []

@@ -29,6 +29,20 @@ enum CandidateCondition: Sendable {
         }
     }
 
+    /// About the most steps for a candidate, by the bytes of literals and the size of values.
+    var steps: Int {
+        switch self {
+        case .constant: 0
+        case .test(.isOne(_, let texts)): 8 * texts.count
+        case .test(.text(_, let comparison)): 64 + 2 * comparison.literalBytes
+        case .test(.texts): 256
+        case .test(.values(_, _, let read)): 2048 + 4 * read
+        case .test: 4
+        case .not(let condition): condition.steps
+        case .all(let conditions), .any(let conditions): conditions.reduce(4) { $0 + $1.steps }
+        }
+    }
+
     var negated: CandidateCondition {
         switch self {
         case .constant(let value): .constant(!value)
@@ -87,7 +101,7 @@ enum CandidateTest: Sendable {
     case number(NumberField, Predicate.Operator, Predicate.Number)
     case numbers(NumberField, Predicate.Operator, NumberField)
     /// A predicate over the values of the notification, an object or nothing, and all values of the candidate.
-    case values(PayloadPredicate, beside: PayloadValue)
+    case values(PayloadPredicate, beside: PayloadValue, reading: Int)
 
     func holds(for candidate: Candidate, at now: Timestamp) -> Bool {
         switch self {
@@ -112,7 +126,7 @@ enum CandidateTest: Sendable {
             guard let left = left.value(of: candidate, at: now), let right = right.value(of: candidate, at: now)
             else { return false }
             return operation.holds(.integer(left), .integer(right))
-        case .values(let predicate, let notification):
+        case .values(let predicate, let notification, _):
             var members = [(name: "candidate", value: candidate.value(at: now))]
             if case .object(let object) = notification {
                 members += object.members.map { ($0.name.string, $0.value) }

@@ -50,6 +50,7 @@ package struct DeclaredRule: NotificationRule, ScopedRule {
         guard let condition else { return BoundRule(id: id, verdict: verdict, condition: nil) }
         let bound = condition.bound(to: &facts)
         if bound.constant == false { return nil }
+        facts.effort.addVerdict(steps: bound.steps)
         return BoundRule(id: id, verdict: verdict, condition: bound.constant == nil ? bound : nil)
     }
 

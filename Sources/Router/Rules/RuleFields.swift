@@ -70,21 +70,81 @@ package struct NotificationFacts {
     package let time: Timestamp
     /// The past of the application; nil for rules that are tried out, and where no rule looks at it.
     package let history: RuleHistory?
+    /// The steps that conditions take.
+    var effort: ConditionEffort
     private var payload: PayloadValue?
+    /// The values that conditions name, without the payload and with it.
+    private var plain: PayloadEvaluation?
+    private var whole: PayloadEvaluation?
 
     package init(_ notification: NotificationView, at now: Timestamp, knowing history: RuleHistory? = nil) {
+        self.init(notification, at: now, knowing: history, ConditionEffort())
+    }
+
+    init(
+        _ notification: NotificationView, at now: Timestamp, knowing history: RuleHistory?, _ effort: ConditionEffort
+    ) {
         self.notification = notification
         time = now
         self.history = history
+        self.effort = effort
     }
 
     /// Gives the notification another priority, which the rules that follow see.
-    mutating func set(_ priority: Priority) { notification = NotificationView(notification, priority: priority) }
+    mutating func set(_ priority: Priority) {
+        notification = NotificationView(notification, priority: priority)
+        (plain, whole) = (nil, nil)
+    }
 
-    /// The notification as a value that predicates are evaluated with.
+    /// Whether a comparison holds that names no candidate; no answer if there are no steps for it.
+    mutating func holds(_ comparison: RuleComparison) -> Bool {
+        if let known = effort.known(comparison) { return known }
+        guard effort.hasSteps(for: comparison) else { return false }
+        let (holds, steps) = evaluate(comparison) { $0.holds(comparison.comparison) }
+        effort.keep(holds, of: comparison, steps: steps)
+        return holds
+    }
+
+    /// The condition of candidates under a comparison with values of the notification.
     ///
-    /// - Parameter readsPayload: Whether the predicate names the payload. A payload that is no JSON is `NULL`.
-    mutating func value(readsPayload: Bool) -> PayloadValue {
+    /// It never holds if it exceeds `RouterLimits.payloadStepsPerVerdict` together with the comparisons before it.
+    mutating func condition(of comparison: RuleComparison) -> CandidateCondition {
+        if effort.known(comparison) == false { return .constant(false) }
+        guard effort.hasSteps(for: comparison) else { return .constant(false) }
+        var read = 0
+        let (condition, steps) = evaluate(comparison) { evaluation -> CandidateCondition? in
+            if comparison.readsPayload {
+                let (before, limit) = (evaluation.work, 8 * RouterLimits.payloadStepsPerVerdict)
+                for path in comparison.paths { evaluation.value(at: path).addSize(to: &read, limit: limit) }
+                read += evaluation.work - before
+                guard read <= limit else { return nil }
+            }
+            return CandidateComparison(comparison.comparison, under: evaluation.payload, reading: read).condition
+        }
+        if let condition, !comparison.readsPayload || effort.admitsVerdict(steps: condition.steps + read / 64) {
+            effort.addRepeated(steps: steps)
+            return condition
+        }
+        effort.keep(false, of: comparison, steps: steps)
+        return .constant(false)
+    }
+
+    /// Evaluates `body` with the values that a comparison may name; returns its steps, too.
+    private mutating func evaluate<Result>(
+        _ comparison: RuleComparison, _ body: (inout PayloadEvaluation) -> Result
+    ) -> (Result, steps: Int) {
+        let place = comparison.readsPayload ? \NotificationFacts.whole : \.plain
+        var evaluation = self[keyPath: place] ?? evaluation(readsPayload: comparison.readsPayload)
+        self[keyPath: place] = nil
+        let before = evaluation.work
+        let result = body(&evaluation)
+        let steps = (evaluation.work - before) * ConditionEffort.stepsOfVisit
+        self[keyPath: place] = evaluation
+        return (result, steps)
+    }
+
+    /// A payload that is no JSON is `NULL`.
+    private mutating func evaluation(readsPayload: Bool) -> PayloadEvaluation {
         var members: [(name: String, value: PayloadValue)] = [
             ("application", .string(notification.application.text)),
             ("device", notification.device.map { .string($0.text) } ?? .null),
@@ -93,10 +153,11 @@ package struct NotificationFacts {
             ("kind", .string(notification.kind.rawValue)),
         ]
         if readsPayload {
+            if payload == nil { effort.addRepeated(steps: notification.payload.count * ConditionEffort.stepsOfByte) }
             let parsed = payload ?? (try? JSONValue(parsing: notification.payload)).map(PayloadValue.init) ?? .null
             payload = parsed
             members.append(("payload", parsed))
         }
-        return .object(PayloadObject(members))
+        return PayloadEvaluation(payload: .object(PayloadObject(members)))
     }
 }

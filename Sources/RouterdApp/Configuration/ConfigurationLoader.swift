@@ -164,23 +164,26 @@ package struct ConfigurationLoader {
     }
 
     mutating func rules(_ kinds: [RoutingRuleKind]) -> [any RoutingRule] {
-        plugins("rules") { () throws(PluginRegistryError) in try RoutingRuleCatalog(kinds) }
+        plugins("rules") { (list) throws(PluginRegistryError) in try RoutingRuleCatalog(kinds).readBounded(list) }
     }
 
     mutating func passcodeValidators(_ kinds: [PasscodeValidatorKind]) -> [any PasscodeValidator] {
-        plugins("passcodeValidators") { () throws(PluginRegistryError) in try PasscodeValidatorCatalog(kinds) }
+        plugins("passcodeValidators") { (list) throws(PluginRegistryError) in
+            try PasscodeValidatorCatalog(kinds).read(list)
+        }
     }
 
     mutating func observers(_ kinds: [SceneObserverKind]) -> [any SceneObserver] {
-        plugins("observers") { () throws(PluginRegistryError) in try SceneObserverCatalog(kinds) }
+        plugins("observers") { (list) throws(PluginRegistryError) in try SceneObserverCatalog(kinds).read(list) }
     }
 
     private mutating func plugins<Plugin>(
-        _ name: String, of catalog: () throws(PluginRegistryError) -> PluginCatalog<Plugin>
+        _ name: String,
+        read: (JSONValue) throws(PluginRegistryError) -> (plugins: [Plugin], faults: [PluginConfigurationError])
     ) -> [Plugin] {
         guard let file, let list = file.root[name], list != .null else { return [] }
         do throws(PluginRegistryError) {
-            let (plugins, faults) = try catalog().read(list)
+            let (plugins, faults) = try read(list)
             self.faults += faults.map { file.fault("/\(name)" + $0.pointer, $0.message) }
             return plugins
         } catch {

@@ -77,7 +77,7 @@ package struct ResourceDocuments {
     private mutating func read(_ documents: [RuleEntry], _ catalog: RoutingRuleCatalog) -> [ConfigurationFault] {
         if documents.isEmpty { return [] }
         let list = JSONValue.array(documents.map(\.entry))
-        let (rules, faults) = catalog.read(list)
+        let (rules, faults) = catalog.readBounded(list)
         self.rules = RuleSetDraft(rules, origin: .request, document: list.serialized())
         return faults.map { fault in
             let parts = fault.pointer.split(separator: "/", maxSplits: 1)

@@ -25,6 +25,16 @@ struct RulesTests {
         }
     }
 
+    @Test func aCostlyComparisonIsRefusedWithTheFigure() async throws {
+        try await withDaemon { daemon in
+            let pattern = "*\(String(repeating: "x", count: 1000))*"
+            let rules = #"rules: [{name: long, when: "payload.t LIKE '\#(pattern)'", then: veto}]"#
+            let answer = try await daemon.call(.put, "/v1/rules", rules)
+            expectProblem(answer, 422, "invalid-rules")
+            #expect(answer["detail"].asString?.contains("\(RouterLimits.stepsPerRuleComparison) steps") == true)
+        }
+    }
+
     /// A rule for other applications has no verdict; under a name it has none either.
     @Test func aTrialListsTheRulesOfTheApplication() async throws {
         try await withDaemon { daemon in

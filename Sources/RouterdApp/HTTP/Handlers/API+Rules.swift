@@ -180,7 +180,7 @@ extension API {
     }
 
     private static func rules(_ list: JSONValue, kinds: [RoutingRuleKind]) throws -> [any RoutingRule] {
-        let (rules, faults) = try RoutingRuleCatalog(kinds).read(list)
+        let (rules, faults) = try RoutingRuleCatalog(kinds).readBounded(list)
         guard faults.isEmpty else {
             throw Problem(
                 rules: ConfigurationFaults(
