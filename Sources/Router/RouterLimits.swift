@@ -96,6 +96,8 @@ package enum RouterLimits {
     /// Maximum number of sources of an application, and of secrets of a source.
     package static let sourcesPerApplication = 1000
     package static let secretsPerSource = 10
+    /// Maximum number of API keys created by requests: for each application, and without an application.
+    package static let keysPerApplication = 100
     /// Maximum wait that a receiver may ask for, in seconds.
     package static let retryAfterSeconds = 24 * 60 * 60
     /// Maximum number of vetoed candidates that a decision keeps.

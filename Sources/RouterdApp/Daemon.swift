@@ -177,7 +177,7 @@ package struct Daemon: Sendable {
                 store: store, transport: transport, rules: plugins.rules, draft: draft, caps: configuration.caps,
                 retention: configuration.retention, registration: configuration.registration,
                 userAgent: "routerd/\(RouterdVersion.current)", formats: plugins.deliveryFormatKinds,
-                observers: plugins.observers, desk: desk, tracer: tracer, logger: logger
+                observers: plugins.observers, desk: desk, authenticator: authenticator, tracer: tracer, logger: logger
             ) { progress in
                 reception.show(progress)
                 log.tell(progress)

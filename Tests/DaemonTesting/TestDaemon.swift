@@ -185,13 +185,14 @@ func withDaemon<Value>(
         try options.desk
         ?? RuleDesk(
             options.rules, folder: directory.file("plugins"), transport: transport, logger: options.logger)
+    let authenticator = Authenticator(keys: options.keys)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, caps: options.caps,
         retention: options.retention, userAgent: "routerd/test", feed: options.feed, observers: options.observers,
-        observerLimits: options.observerLimits, desk: desk, logger: options.logger)
+        observerLimits: options.observerLimits, desk: desk, authenticator: authenticator, logger: options.logger)
     let api = API(
         host: host, store: store, plugins: plugins, rules: options.ruleSource,
-        authenticator: Authenticator(keys: options.keys),
+        authenticator: authenticator,
         egress: options.egress,
         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
         streams: options.streams, origins: options.edge.allowedOrigins, logger: options.logger)

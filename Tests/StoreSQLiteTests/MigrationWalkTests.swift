@@ -106,6 +106,7 @@ struct MigrationWalkTests {
             "replay.progress": "'running'", "request_key": "'k'", "request_fingerprint": "X'01'",
             "gate.state": "'opened'", "source.id": "'src'", "source.secrets": "CAST('[]' AS BLOB)",
             "source.definition": "'\(definition)'", "resource_set.name": "'set'", "members": "'[]'",
+            "api_key.name": "'ci'", "digest": "X'01'", "scopes": "'[\"read\"]'",
             "rules.version": "1", "rules.origin": "'request'", "rules.document": "X'5B5D'",
             "application.is_deleting": "0", "segment.number": "0", "list_entry.segment": "0", "hash": "1",
         ]

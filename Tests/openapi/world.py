@@ -257,6 +257,16 @@ def new_source(world: World) -> dict:
     return {"source": name}
 
 
+def key_of_one(world: World) -> dict:
+    """A key for an application of its own, which has a limited number of keys."""
+    return {"scopes": ["read"], "application": world.fresh("com.example.keys")}
+
+
+def new_key(world: World) -> dict:
+    world.call("PUT", f"/v1/keys/{(name := world.fresh('key'))}", key_of_one(world))
+    return {"key": name}
+
+
 def signed_source(world: World) -> dict:
     name = world.fresh("signed")
     world.call("PUT", f"/v1/sources/{name}", {"kind": "github", "application": SHARED, "secrets": ["the-secret-of-the-sender"]})
@@ -350,6 +360,8 @@ REQUESTS = {
     "apply": at(body={"kind": "Session", "application": SHARED, "id": "applied", "spec": {}}, query={"dryRun": "true"},
                 media_type="application/yaml"),
     "enablePlugin": with_rule_behind_a_url,
+    "putKey": lambda world: Request({"key": world.fresh("put")}, body=key_of_one(world)),
+    "deleteKey": at(new_key),
     "putRules": at(body=RULES, media_type="application/yaml"),
     "evaluateRules": at(body={"application": SHARED, **RULES}),
     "compareRules": at(body=RULES, query={"last": 10}, media_type="application/yaml"),

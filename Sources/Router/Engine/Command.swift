@@ -12,6 +12,9 @@ package enum Command: Sendable {
     case deleteSource(SourceID)
     /// Rules take the place of those in use, all of them at once.
     case putRules(RuleSetDraft)
+    /// Creates an API key, or replaces its rights; `by` limits the request to the keys of one application.
+    case putKey(APIKeyDraft, by: ApplicationID?)
+    case deleteKey(APIKeyID, by: ApplicationID?)
     /// A new secret of a source; those that it has are good for a while longer.
     case rotateSourceSecret(SourceID, secret: String, overlapSeconds: Int, once: RepeatableRequest?)
     case putApplication(ApplicationDraft)
@@ -427,6 +430,7 @@ package enum Reply: Sendable {
     /// One for each notification of the request or of the broadcast, in its order: each is accepted, or a duplicate.
     case acceptedAll([Reply])
     case source(SourceDefinition, created: Bool)
+    case key(APIKey, created: Bool)
     case applied([AppliedResource], AppliedRules?)
     case rules(KeptRules)
     case application(Application, created: Bool)
@@ -475,6 +479,7 @@ package enum Refusal: Error, Hashable, Sendable {
     /// The session is reached by a stream, and has no URL.
     case notAWebhook(SessionKey)
     case source(SourceRefusal)
+    case key(KeyRefusal)
     /// A resource of a set, by its place, and the reason.
     indirect case resource(Int, Refusal)
     /// Pruning would delete an application with sessions and sources in it that the set does not hold.

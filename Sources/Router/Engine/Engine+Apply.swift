@@ -38,6 +38,8 @@ extension Engine {
         case .deleteSource(let id):
             if let removed = catalog.remove(id) { tenants[removed.application]?.grow(bySourceBytes: -removed.bytes) }
         case .putResourceSet(let set): catalog.put(set)
+        case .putKey(let key): records.value.keys.put(key)
+        case .deleteKey(let name): records.value.keys.remove(name)
         case .putRules(let rules):
             use(rules)
             for id in tenants.keys where records.value.unreached.contains(id) { redecideAll(of: id, at: now) }

@@ -21,7 +21,8 @@ extension Engine {
         case .attemptFinished(let attempt): needs(attempt)
         case .followUp(let followUp): needs(followUp)
         case .deleteApplication(let id): tenants[id] == nil ? [] : [belongings(of: id)]
-        case .putSource, .deleteSource, .putApplication, .disconnectSession, .refreshSession, .gate,
+        case .putSource, .deleteSource, .putKey, .deleteKey, .putApplication, .disconnectSession, .refreshSession,
+            .gate,
             .passcode, .putRules, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
             []
         }

@@ -38,6 +38,8 @@ extension Engine {
         case .deleteSource(let id): catalog.delete(id, in: &plan)
         case .rotateSourceSecret(let id, let secret, let overlap, let once):
             try catalog.rotate(id, secret: secret, overlapSeconds: overlap, once: once, in: &plan)
+        case .putKey(let draft, let manager): records.value.keys.put(draft, by: manager, in: &plan)
+        case .deleteKey(let id, let manager): records.value.keys.delete(id, by: manager, in: &plan)
         case .applySet(let draft): try SetPlanner(engine: self, draft: draft).apply(in: &plan)
         case .putRules(let draft): draft.put(replacing: keptRules, in: &plan)
         case .putApplication(let draft):

@@ -92,6 +92,7 @@ package struct Engine: Sendable {
         for id in tenants.keys.sorted() { tenants[id].map { setTimers(of: $0) } }
         for source in state.sources { put(source) }
         for set in state.resourceSets { catalog.put(set) }
+        for key in state.keys { records.value.keys.put(key) }
         for gate in state.gates { tenants[gate.key.application]?.gates.put(gate) }
         var closed: Set<SessionKey> = []
         planner.reserve(state.unsettled.count)
@@ -151,6 +152,8 @@ package struct Engine: Sendable {
 
     package var sources: [SourceID: SourceDefinition] { catalog.sources }
     package var sets: [String: ResourceSet] { catalog.sets }
+    /// API keys created by requests, by name.
+    package var keys: [APIKey] { records.value.keys.keys.values.sorted { $0.name < $1.name } }
     /// Replays under way, and the last ones that have ended.
     package var replays: [ReplayID: Replay] { replaying.all }
 
@@ -167,6 +170,7 @@ struct EngineRecords: Sendable {
     var deletions: [ApplicationID: ApplicationDeletion] = [:]
     var holders: [NotificationSequence: ApplicationID] = [:]
     var keptRules: KeptRules?
+    var keys = KeyTable()
     var unreached = UnreachedLanes()
     /// The last deliveries moved away from each stream session since its last connection.
     var moved: [SessionKey: [NotificationID]] = [:]

@@ -41,6 +41,8 @@ package enum PlanKey: Hashable, Sendable {
     case source(SourceID)
     /// The membership of resources in sets.
     case resourceSets
+    /// API keys created by requests.
+    case keys
     /// The version of the rules. Choosing leaves it out, as it leaves out the registry: a notification of the same transaction
     /// has not been answered yet, and its decision says which version it was made under.
     case rules

@@ -11,6 +11,8 @@ package struct RecoveredState: Hashable, Sendable {
     package var sources: [SourceDefinition]
     /// In order of their names.
     package var resourceSets: [ResourceSet]
+    /// API keys created by requests, by name.
+    package var keys: [APIKey]
     /// The rules in use; nil if rules were never kept.
     package var rules: KeptRules?
     /// In order of creation.
@@ -34,7 +36,7 @@ package struct RecoveredState: Hashable, Sendable {
     package init(
         applications: [Application] = [], deletions: [Application] = [],
         sources: [SourceDefinition] = [], resourceSets: [ResourceSet] = [],
-        rules: KeptRules? = nil, sessions: [SceneSession] = [],
+        keys: [APIKey] = [], rules: KeptRules? = nil, sessions: [SceneSession] = [],
         gates: [OnboardingGate] = [], unsettled: [UnsettledNotification] = [], replays: [Replay] = [],
         passcodeLocks: [PasscodeLock] = [],
         lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0,
@@ -44,6 +46,7 @@ package struct RecoveredState: Hashable, Sendable {
         self.deletions = deletions
         self.sources = sources
         self.resourceSets = resourceSets
+        self.keys = keys
         self.rules = rules
         self.sessions = sessions
         self.gates = gates

@@ -16,6 +16,9 @@ package enum StoreChange: Hashable, Sendable {
     case putSource(SourceDefinition)
     case deleteSource(SourceID)
     case putResourceSet(ResourceSet)
+    /// An API key created by a request. It outlives its application, like keys of the configuration.
+    case putKey(APIKey)
+    case deleteKey(name: String)
     /// The rules from now on, under a greater version than before.
     case putRules(UsedRules)
     case putSession(SceneSession)
@@ -59,6 +62,14 @@ extension StoreChange {
     /// The number of rows that count against the bound of a transaction.
     package var rows: Int { if case .sweep(_, let limit) = self { limit } else { 1 } }
 
+    /// Whether it changes an API key.
+    package var isOfKeys: Bool {
+        switch self {
+        case .putKey, .deleteKey: true
+        default: false
+        }
+    }
+
     /// Shows the keys that the change changes: a plan that relies on one of them does not share a transaction with it.
     package func visitKeys(_ visit: (PlanKey) -> Void) {
         switch self {
@@ -71,6 +82,7 @@ extension StoreChange {
             visit(.source(id))
             visit(.sources)
         case .putResourceSet: visit(.resourceSets)
+        case .putKey, .deleteKey: visit(.keys)
         case .putRules: visit(.rules)
         case .putSession(let session):
             visit(.session(session.key))

@@ -26,6 +26,7 @@ struct ModelRows: Sendable {
     private(set) var deleting: Set<ApplicationID> = []
     private(set) var sources: [SourceID: SourceDefinition] = [:]
     private(set) var resourceSets: [String: ResourceSet] = [:]
+    private(set) var keys: [String: APIKey] = [:]
     private(set) var rules: KeptRules?
     private(set) var sessions: [SessionKey: SceneSession] = [:]
     private(set) var numberings: [SessionKey: Numbering] = [:]
@@ -72,6 +73,7 @@ struct ModelRows: Sendable {
         case deleting(Set<ApplicationID>)
         case source(SourceID, SourceDefinition?)
         case resourceSet(String, ResourceSet?)
+        case key(String, APIKey?)
         case rules(KeptRules?)
         case session(SessionKey, SceneSession?)
         case numbering(SessionKey, Numbering?)
@@ -107,6 +109,7 @@ struct ModelRows: Sendable {
             case .deleting(let before): deleting = before
             case .source(let id, let before): sources[id] = before
             case .resourceSet(let name, let before): resourceSets[name] = before
+            case .key(let name, let before): keys[name] = before
             case .rules(let before): rules = before
             case .session(let key, let before): sessions[key] = before
             case .numbering(let key, let before): numberings[key] = before
@@ -146,6 +149,8 @@ struct ModelRows: Sendable {
         case .putResourceSet(let resources):
             journal.append(.resourceSet(resources.name, resourceSets[resources.name]))
             resourceSets[resources.name] = resources
+        case .putKey(let key): set(key, for: key.name)
+        case .deleteKey(let name): set(nil as APIKey?, for: name)
         case .putRules(let used):
             journal.append(.rules(rules))
             rules = used.kept
@@ -236,6 +241,11 @@ struct ModelRows: Sendable {
         let owner = sources[source.id]?.application
         try check(owner == nil || owner == source.application, "the source \(source.id) is another application's")
         set(source, for: source.id)
+    }
+
+    private mutating func set(_ key: APIKey?, for name: String) {
+        journal.append(.key(name, keys[name]))
+        keys[name] = key
     }
 
     private mutating func set(_ source: SourceDefinition?, for id: SourceID) {

@@ -70,7 +70,8 @@ package final class ModelStore: Store {
                 deletions: model.deleting.sorted().compactMap { model.applications[$0] },
                 sources: model.sources.values.filter { !model.deleting.contains($0.application) }
                     .sorted { $0.id < $1.id },
-                resourceSets: model.resourceSets.values.sorted { $0.name < $1.name }, rules: model.rules,
+                resourceSets: model.resourceSets.values.sorted { $0.name < $1.name },
+                keys: model.keys.values.sorted { $0.name < $1.name }, rules: model.rules,
                 sessions: model.sessions.values.filter { !model.deleting.contains($0.key.application) }
                     .sorted { $0.creationSequence < $1.creationSequence },
                 gates: model.gates.values.filter { !model.deleting.contains($0.key.application) }

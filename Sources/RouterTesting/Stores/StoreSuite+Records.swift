@@ -28,6 +28,29 @@ extension StoreSuite {
         }
     }
 
+    /// Keys are read back as they were put, in order of their names, and outlive their application.
+    static func keysOfAPI(_ trial: StoreTrial<some Store>) throws {
+        let plain = APIKey(
+            name: "ci", digest: Array(0..<32), scopes: [.ingest], application: nil,
+            createdAt: Timestamp(milliseconds: 1))
+        let full = APIKey(
+            name: "CD", digest: Array(repeating: 0xFF, count: 32), scopes: Set(APIScope.allCases),
+            application: StoreSamples.gallery, requestsPerSecond: .max, createdAt: Timestamp(milliseconds: .max))
+        try trial.store.commit(
+            [.putApplication(StoreSamples.application(StoreSamples.gallery)), .putKey(plain), .putKey(full)])
+        try trial.reopen()
+        trial.expect(try trial.store.recover().keys == [full, plain], "the keys")
+        let changed = APIKey(
+            name: "ci", digest: full.digest, scopes: [], application: nil, requestsPerSecond: 1,
+            createdAt: plain.createdAt)
+        try trial.store.commit([.putKey(changed), .beginDeletion(StoreSamples.gallery)])
+        try trial.store.commit([.deleteApplication(StoreSamples.gallery)])
+        trial.expect(try trial.store.recover().keys == [full, changed], "the keys after a change")
+        try trial.store.commit([.deleteKey(name: "ci"), .deleteKey(name: "none")])
+        try trial.reopen()
+        trial.expect(try trial.store.recover().keys == [full], "the keys after a deletion")
+    }
+
     /// Applications and sessions are read back as they were put, sessions in the order of their creation.
     static func registry(_ trial: StoreTrial<some Store>) throws {
         var applications: [Application] = []

@@ -49,6 +49,7 @@ package enum StoreSuite {
         run("lists", lists)
         run("replays", replays)
         run("rules", rules)
+        run("keys of the API", keysOfAPI)
         run("gates", gates)
         run("passcodes", passcodes)
         run("deletions", deletions)

@@ -1,3 +1,4 @@
+import Router
 import RouterPlugin
 
 /// An API key in the configuration file.
@@ -16,7 +17,10 @@ enum APIKeyEntry {
         let application = faults.gather { () throws(Problem) in
             try reader.identifier("application", of: IdentifierKinds.Application.self)
         }
-        let digest = faults.gather { () throws(Problem) in try Self.digest(&reader) }
+        let digest = faults.gather { () throws(Problem) in
+            guard let digest = try Self.digest(&reader) else { throw reader.missing("sha256") }
+            return digest
+        }
         let perSecond = faults.gather { () throws(Problem) in
             try reader.integer("requestsPerSecond", in: 1...Int64(DaemonLimits.requestsPerSecondMaximum))
         }
@@ -28,7 +32,7 @@ enum APIKeyEntry {
         return (key, [])
     }
 
-    private static func scopes(_ reader: inout ObjectReader) throws(Problem) -> Set<APIScope> {
+    static func scopes(_ reader: inout ObjectReader) throws(Problem) -> Set<APIScope> {
         var scopes: Set<APIScope> = []
         let known = APIScope.allCases.map(\.rawValue).joined(separator: ", ")
         guard let texts = try reader.strings("scopes", atMost: 8) else { throw reader.missing("scopes") }
@@ -40,8 +44,8 @@ enum APIKeyEntry {
         return scopes
     }
 
-    private static func digest(_ reader: inout ObjectReader) throws(Problem) -> [UInt8] {
-        guard let text = try reader.string("sha256") else { throw reader.missing("sha256") }
+    static func digest(_ reader: inout ObjectReader) throws(Problem) -> [UInt8]? {
+        guard let text = try reader.string("sha256") else { return nil }
         guard let digest = hexadecimal(text), digest.count == 32 else {
             throw reader.invalid("sha256", "must be the 64 hexadecimal digits of the key's SHA-256")
         }

@@ -20,6 +20,8 @@ package actor EngineHost {
     nonisolated let store: any Store
     nonisolated let sender: AttemptSender
     nonisolated let desk: RuleDesk
+    /// Follows committed changes of API keys.
+    private nonisolated let authenticator: Authenticator?
     nonisolated let clock: SteadyClock
     nonisolated let streams = StreamHub()
     nonisolated let logger: Logger
@@ -52,12 +54,13 @@ package actor EngineHost {
         userAgent: String, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds,
         clock: SteadyClock = SteadyClock(), feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
         observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk = RuleDesk([]),
-        tracer: RouterTracer = RouterTracer(), logger: Logger,
+        authenticator: Authenticator? = nil, tracer: RouterTracer = RouterTracer(), logger: Logger,
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
         (self.store, self.clock, self.logger, self.desk, startedAt) = (store, clock, logger, desk, clock.wall)
         lines = WideLines(logger: logger)
         self.tracer = tracer
+        self.authenticator = authenticator
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         sender = AttemptSender(
             store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, tracer: tracer,
@@ -72,6 +75,7 @@ package actor EngineHost {
         clockDoubt = Self.doubt(clock, newest: state.newestTime, logger)
         reports = EngineReports(clock, recentFault, logger: logger)
         Self.correct(&state, at: clock.now, logger)
+        authenticator?.replace(made: state.keys)
         let engine = Engine(
             recovering: state, rules: rules, caps: caps, retention: retention, registration: registration,
             generator: SystemRandomNumberGenerator())
@@ -154,7 +158,10 @@ package actor EngineHost {
             for case .putSession(let session) in transaction.changes {
                 streams.follow(session) { offer(Inbox.Entry(commands: [$0], answer: nil)) }
             }
-            return loop.committed(transaction, after: feed.isWanted ? feed.lastSequence : nil, at: clock.now)
+            let effects = loop.committed(transaction, after: feed.isWanted ? feed.lastSequence : nil, at: clock.now)
+            // A key is revoked before its revocation is answered.
+            if transaction.changes.contains(where: \.isOfKeys) { authenticator?.replace(made: loop.engine.keys) }
+            return effects
         } catch {
             if error.code == .lost { giveUp(error) }
             return loop.failed(transaction, error, at: clock.now)

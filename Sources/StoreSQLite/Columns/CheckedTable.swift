@@ -33,7 +33,7 @@ struct CheckedTable {
 
     static let all = [
         ledger, application, keyFloor, sceneConfiguration, session, gate, source, resourceSet, replay, passcodeLock,
-        notification, payload, attempt, rules, numbering, numberedDelivery,
+        notification, payload, attempt, rules, numbering, numberedDelivery, apiKey,
     ]
 
     /// The sum of a row, as an expression.
@@ -180,6 +180,9 @@ extension CheckedTable {
         "numbered_delivery", key: ["creation", "number"], "creation, number, sequence")
 
     static let rules = CheckedTable("rules", key: ["id"], "id, version, origin, document")
+
+    static let apiKey = CheckedTable(
+        "api_key", key: ["name"], "name, digest, scopes, application, per_second, created_at")
 
     static let payload = CheckedTable("payload", key: ["sequence"], "sequence, body", always: "0")
 

@@ -40,7 +40,7 @@ enum Recovery {
         let (applications, deletions) = try applications(db, keys)
         var state = RecoveredState(
             applications: applications, deletions: deletions, sources: try SourceRows.all(db, keys),
-            resourceSets: try ResourceSetRows.all(db), rules: try RulesRow.read(db),
+            resourceSets: try ResourceSetRows.all(db), keys: try APIKeyRows.all(db), rules: try RulesRow.read(db),
             sessions: try sessions(db, keys, count), gates: try GateReader.all(db),
             replays: try ReplayReader.all(db),
             passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),

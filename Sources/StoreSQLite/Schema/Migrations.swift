@@ -45,6 +45,7 @@ enum Migrations {
         ("unlock-proofs", [unlockProofs]),
         ("while-away", [whileAway]),
         ("shared-payloads", [sharedPayloads]),
+        ("api-keys", [apiKeys]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -552,6 +553,19 @@ enum Migrations {
         -- goes with the last notification that has it.
         ALTER TABLE notification ADD COLUMN payload_at INTEGER;
         CREATE INDEX notification_by_payload ON notification (payload_at) WHERE payload_at IS NOT NULL;
+        """
+
+    private static let apiKeys = """
+        -- API keys created by requests: the SHA-256 of each, never the key.
+        CREATE TABLE api_key (
+          name TEXT NOT NULL PRIMARY KEY,
+          digest BLOB NOT NULL,
+          scopes TEXT NOT NULL,              -- a JSON array of the API's words
+          application TEXT,                  -- NULL: all
+          per_second INTEGER,                -- NULL: any number
+          created_at INTEGER NOT NULL,
+          row_check INTEGER
+        ) STRICT, WITHOUT ROWID;
         """
 
     private static let databaseID = """

@@ -38,6 +38,8 @@ struct ChangeWriter {
         case .putSource(let source): try put(source)
         case .deleteSource(let id): try delete(id)
         case .putResourceSet(let set): try put(set)
+        case .putKey(let key): try put(key)
+        case .deleteKey(let name): try deleteKey(name)
         case .putRules(let rules): try put(rules.kept)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)

@@ -50,6 +50,7 @@ struct PlanKeyTests {
             (.sweep(.gallery, limit: 9), [.application(.gallery)]),
             (.deleteSource("s"), [.source("s"), .sources]),
             (.putResourceSet(ResourceSet(name: "set", members: [])), [.resourceSets]),
+            (.deleteKey(name: "ci"), [.keys]),
             (.putRules(UsedRules(KeptRules(version: 1, origin: .request, document: []), [])), [.rules]),
             (.putSession(session), [.session(Self.A), .sessions(.gallery)]),
             (.deleteSession(Self.A), [.session(Self.A), .sessions(.gallery)]),

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import Router
 import RouterPlugin
 import Testing
 

@@ -180,6 +180,7 @@ extension Problem {
             self.init(.notFound, "unknown-replay", "There is no replay \(id).")
         case .overloaded, .unknownDelivery, .notAStream, .notAWebhook: self = .ofStream(refusal)
         case .source(let refusal): self.init(refusal)
+        case .key(let refusal): self.init(refusal)
         case .resource(_, let refusal): self.init(refusal)
         case .applicationNotEmpty(let id, let others): self = .applicationNotEmpty(id, others)
         case .tooManySessions, .tooManySessionBytes, .predicateTooCostly, .predicatesTooCostly:
@@ -252,6 +253,31 @@ extension Problem {
                 pointer: "/secrets")
         }
     }
+
+    private init(_ refusal: KeyRefusal) {
+        switch refusal {
+        case .unknown(let id): self.init(.notFound, "unknown-key", "There is no key \(id) created by a request.")
+        case .taken(let id): self = .keyTaken(id)
+        case .digestTaken: self = .digestTaken
+        case .tooMany(let limit):
+            self.init(
+                .conflict, "too-many-keys",
+                "Requests may create \(limit) keys for each application, and as many without one.")
+        }
+    }
+
+    static func keyTaken(_ id: APIKeyID) -> Problem {
+        Problem(.conflict, "key-taken", "The name \(id) is taken by a key that the caller may not change.")
+    }
+
+    static func keyOfConfiguration(_ id: APIKeyID) -> Problem {
+        Problem(
+            .conflict, "key-of-configuration",
+            "The key \(id) is in the configuration: change it there, and send the daemon SIGHUP.")
+    }
+
+    static let digestTaken = Problem(
+        .conflict, "digest-taken", "Another key has this SHA-256.", pointer: "/sha256")
 
     private init(_ refusal: SceneRefusal) {
         switch refusal {

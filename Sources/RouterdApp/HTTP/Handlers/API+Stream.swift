@@ -2,6 +2,7 @@ import Glibc
 import HTTPTypes
 import Hummingbird
 package import NIOCore
+import Router
 import RouterPlugin
 import Synchronization
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Router
 import RouterPlugin
 
 /// The API as an OpenAPI 3.1 document, made of ``Operation/all``.

@@ -266,9 +266,17 @@ extension Operation {
         ) { $0.enablePlugin },
         Operation(
             .get, "/v1/keys", .scope(.admin), "listKeys",
-            "Lists the keys of the configuration by their names, with their rights.", bounds: .shown,
+            "Lists the keys by their names, with their rights.", bounds: .shown,
             .ok(.object(["keys": .list(of: .named("Key"))]))
         ) { $0.listKeys },
+        Operation(
+            .put, "/v1/keys/{key}", .scope(.admin), "putKey", "Makes a key, or replaces its rights.",
+            bounds: .change, body: .json(.named("KeyDraft")), .ok(.named("Key")), .created(.named("Key"))
+        ) { $0.putKey },
+        Operation(
+            .delete, "/v1/keys/{key}", .scope(.admin), "deleteKey", "Revokes a key, and closes its streams.", bounds: .shown,
+            .noContent
+        ) { $0.deleteKey },
         Operation(
             .get, "/v1/rules", .scope(.admin), "getRules", "Shows the rules in use and their version.",
             bounds: .settings,

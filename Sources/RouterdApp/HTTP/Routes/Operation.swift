@@ -1,5 +1,6 @@
 package import HTTPTypes
 import Hummingbird
+package import Router
 
 /// An operation of the HTTP API: a method and a path with everything that is known of them.
 ///

@@ -324,10 +324,21 @@ extension ResourceSchemas {
             ),
             (
                 "Key",
-                .object([
-                    "name": .text, "scopes": .list(of: .oneOf(APIScope.allCases.map(\.rawValue))),
-                    "application": .text.orNull, "requestsPerSecond": .count.orNull, "isCaller": .flag,
-                ])
+                .object(
+                    [
+                        "name": .text, "scopes": .list(of: .oneOf(APIScope.allCases.map(\.rawValue))),
+                        "application": .text.orNull, "requestsPerSecond": .count.orNull, "isCaller": .flag,
+                        "origin": .oneOf(KeptRules.Origin.allCases.map(\.rawValue)), "createdAt": .time.orNull,
+                    ], optional: ["key": .text.described("A key that was made for the request, shown this once.")])
+            ),
+            (
+                "KeyDraft",
+                .request(
+                    [
+                        "application": .named("ApplicationId"),
+                        "requestsPerSecond": .whole(1...Int64(DaemonLimits.requestsPerSecondMaximum)),
+                        "sha256": .text.ofLength(64...64).described("The SHA-256 of the client's key, in hexadecimal."),
+                    ], required: ["scopes": .list(of: .oneOf(APIScope.allCases.map(\.rawValue)))])
             ),
             (
                 "Applied",

@@ -6,43 +6,9 @@ package import Router
 package import RouterPlugin
 import Synchronization
 
-/// The rights of a caller of the HTTP API.
-package enum APIScope: String, CaseIterable, Hashable, Sendable {
-    /// Send notifications, explain decisions, read notifications.
-    case ingest
-    /// Register, change and discard scene sessions.
-    case sessions
-    /// Everything.
-    case admin
-    /// Everything that only reads; no deliveries, which a receiver takes by reading.
-    case read
-    /// The metrics.
-    case metrics
-}
-
-/// A key of the HTTP API as the daemon keeps it: never the key itself, only its SHA-256.
-package struct APIKey: Hashable, Sendable {
+extension APIKey {
     /// The prefix of every key, so that leaked keys can be found.
     package static let prefix = "rk_"
-
-    package let name: String
-    package let digest: [UInt8]
-    package let scopes: Set<APIScope>
-    /// The one application that the key is for; nil for all.
-    package let application: ApplicationID?
-    /// How many requests the key may send in a second; nil for any number.
-    package let requestsPerSecond: Int?
-
-    package init(
-        name: String, digest: [UInt8], scopes: Set<APIScope>, application: ApplicationID?,
-        requestsPerSecond: Int? = nil
-    ) {
-        self.name = name
-        self.digest = digest
-        self.scopes = scopes
-        self.application = application
-        self.requestsPerSecond = requestsPerSecond
-    }
 
     package init(
         name: String, key: String, scopes: Set<APIScope>, application: ApplicationID?, requestsPerSecond: Int? = nil
@@ -113,38 +79,70 @@ package struct Caller: Hashable, Sendable {
 /// Thread-safe. The keys may be replaced at any time.
 package final class Authenticator: Sendable {
     private struct State {
-        var keys: [APIKey]
+        /// Keys of the configuration, in its order.
+        var configured: [APIKey]
+        /// Keys created by requests, by name.
+        var made: [APIKey] = []
+        private(set) var byDigest: [[UInt8]: APIKey] = [:]
         /// The connections with an answer that goes on, and the key that it was admitted with.
         var streams: [ObjectIdentifier: (channel: any Channel, key: APIKey)] = [:]
+
+        var keys: [APIKey] { configured + made }
+
+        func isValid(_ key: APIKey) -> Bool { byDigest[key.digest] == key }
+
+        /// Rebuilds the table after a change. A key of the configuration precedes another one with its digest.
+        ///
+        /// - Returns: The connections of removed and changed keys.
+        mutating func index() -> [any Channel] {
+            byDigest = Dictionary(keys.map { ($0.digest, $0) }) { first, _ in first }
+            return streams.values.filter { !isValid($0.key) }.map(\.channel)
+        }
     }
 
     private let state: Mutex<State>
     package let tokens: SessionTokens
-    /// Without keys the daemon is in development mode, until its end.
+    /// Without keys in the configuration the daemon is in development mode, until its end.
     package let isOpen: Bool
 
     package init(keys: [APIKey], tokens: SessionTokens = SessionTokens()) {
-        state = Mutex(State(keys: keys))
+        var state = State(configured: keys)
+        _ = state.index()
+        self.state = Mutex(state)
         isOpen = keys.isEmpty
         self.tokens = tokens
     }
 
+    /// The keys of the configuration, followed by those created by requests.
     var keys: [APIKey] { state.withLock(\.keys) }
 
-    /// Replaces the keys, and closes the streams of those that are gone or have other rights.
+    /// The keys of the configuration.
+    var configured: [APIKey] { state.withLock(\.configured) }
+
+    /// Replaces the keys of the configuration, and closes the streams of removed and changed keys.
     ///
     /// - Returns: The names of these keys; nil if the change would begin or end development mode, which needs a start.
     package func replace(with keys: [APIKey]) -> [String]? {
         guard keys.isEmpty == isOpen else { return nil }
         let kept = Set(keys)
-        let (gone, closed) = state.withLock { state in
-            let gone = state.keys.filter { !kept.contains($0) }
-            state.keys = keys
-            let closed = state.streams.values.filter { !kept.contains($0.key) }.map(\.channel)
-            return (gone.map(\.name), closed)
+        return change { state in
+            let gone = state.configured.filter { !kept.contains($0) }
+            state.configured = keys
+            return gone.map(\.name)
+        }
+    }
+
+    /// Replaces the keys created by requests, likewise.
+    package func replace(made keys: [APIKey]) { change { $0.made = keys } }
+
+    @discardableResult
+    private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        let (value, closed) = state.withLock { state in
+            let value = body(&state)
+            return (value, state.index())
         }
         for channel in closed { channel.close(promise: nil) }
-        return gone
+        return value
     }
 
     /// Closes the connection when the key that the caller was admitted with is revoked.
@@ -152,7 +150,7 @@ package final class Authenticator: Sendable {
         guard let key = caller.key ?? caller.token.flatMap(issuer) else { return }
         let id = ObjectIdentifier(channel)
         let (isKnown, isNew) = state.withLock { state in
-            (state.keys.contains(key), state.streams.updateValue((channel, key), forKey: id) == nil)
+            (state.isValid(key), state.streams.updateValue((channel, key), forKey: id) == nil)
         }
         if !isKnown { channel.close(promise: nil) }
         if isNew { channel.closeFuture.whenComplete { [self] _ in state.withLock { $0.streams[id] = nil } } }
@@ -226,12 +224,9 @@ package final class Authenticator: Sendable {
         return String(parts[1])
     }
 
-    /// Digests are compared whole and with all keys, so that the time reveals nothing about how much of a guess was
-    /// right.
+    /// The lookup hashes the whole digest under a random seed: its time does not depend on a common prefix.
     private func key(for token: String) -> APIKey? {
         let digest = APIKey.digest(of: token)
-        var found: APIKey?
-        for key in keys where zip(key.digest, digest).reduce(0, { $0 | ($1.0 ^ $1.1) }) == 0 { found = key }
-        return found
+        return state.withLock { $0.byDigest[digest] }
     }
 }
