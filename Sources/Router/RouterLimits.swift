@@ -98,6 +98,8 @@ package enum RouterLimits {
     package static let secretsPerSource = 10
     /// Maximum number of API keys created by requests: for each application, and without an application.
     package static let keysPerApplication = 100
+    /// Lines of the log of changes kept for each application, and for changes of none.
+    package static let changesKept = 10_000
     /// Maximum wait that a receiver may ask for, in seconds.
     package static let retryAfterSeconds = 24 * 60 * 60
     /// Maximum number of vetoed candidates that a decision keeps.

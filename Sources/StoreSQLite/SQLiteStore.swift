@@ -228,6 +228,10 @@ extension SQLiteStore {
         }
     }
 
+    package func changes(matching filter: ChangeFilter, limit: Int) throws(StoreError) -> [LoggedChange] {
+        try reading { db in try ChangeRows.matching(filter, limit: limit, db) }
+    }
+
     package var committedBytes: Int? { written.load(ordering: .relaxed) }
 
     package func census() throws(StoreError) -> NotificationCensus {

@@ -104,5 +104,9 @@ final class WatchedStore: Store {
         try base.deliveries(of: session, after: number, limit: limit, bytes: bytes)
     }
 
+    func changes(matching filter: ChangeFilter, limit: Int) throws(StoreError) -> [LoggedChange] {
+        try base.changes(matching: filter, limit: limit)
+    }
+
     func census() throws(StoreError) -> NotificationCensus { try base.census() }
 }

@@ -163,6 +163,10 @@ final class FlawedStore: Store {
         return range
     }
 
+    func changes(matching filter: ChangeFilter, limit: Int) throws(StoreError) -> [LoggedChange] {
+        try model.changes(matching: filter, limit: limit)
+    }
+
     func census() throws(StoreError) -> NotificationCensus {
         var census = try model.census()
         if flaw == .censusLosesExpired { census.byState[.expired] = nil }

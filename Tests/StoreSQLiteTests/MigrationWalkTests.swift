@@ -106,7 +106,8 @@ struct MigrationWalkTests {
             "replay.progress": "'running'", "request_key": "'k'", "request_fingerprint": "X'01'",
             "gate.state": "'opened'", "source.id": "'src'", "source.secrets": "CAST('[]' AS BLOB)",
             "source.definition": "'\(definition)'", "resource_set.name": "'set'", "members": "'[]'",
-            "api_key.name": "'ci'", "digest": "X'01'", "scopes": "'[\"read\"]'",
+            "operation": "'putKey'", "resource": "'/v1/keys/ci'", "api_key.name": "'ci'", "digest": "X'01'",
+            "scopes": "'[\"read\"]'",
             "rules.version": "1", "rules.origin": "'request'", "rules.document": "X'5B5D'",
             "application.is_deleting": "0", "segment.number": "0", "list_entry.segment": "0", "hash": "1",
         ]
@@ -117,7 +118,7 @@ struct MigrationWalkTests {
             "closes_with_last_scene", "requires_content_id", "last_event", "is_told", "per_second", "matched",
             "through", "created_at", "replay.position", "replayed", "rules.id", "rules_version", "skipped",
             "resumes_at", "term", "tries", "trial",
-            "is_on_trial", "earliest", "latest", "session.epoch", "creation", "last",
+            "is_on_trial", "earliest", "latest", "session.epoch", "creation", "last", "at",
         ]
         let absent = [
             "overtaken_after", "onboarding_configured", "passcode_policy", "delegate_format", "endpoint_format",

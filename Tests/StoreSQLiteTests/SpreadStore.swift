@@ -160,5 +160,9 @@ final class SpreadStore: Store {
         return range
     }
 
+    func changes(matching filter: ChangeFilter, limit: Int) throws(StoreError) -> [LoggedChange] {
+        try store.changes(matching: filter, limit: limit)
+    }
+
     func census() throws(StoreError) -> NotificationCensus { try store.census() }
 }

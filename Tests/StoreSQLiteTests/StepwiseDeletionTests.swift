@@ -155,5 +155,9 @@ private final class CountingStore: Store {
         try store.deliveries(of: session, after: number, limit: limit, bytes: bytes)
     }
 
+    func changes(matching filter: ChangeFilter, limit: Int) throws(StoreError) -> [LoggedChange] {
+        try store.changes(matching: filter, limit: limit)
+    }
+
     func census() throws(StoreError) -> NotificationCensus { try store.census() }
 }

@@ -15,6 +15,7 @@ extension Command {
         case .deleteApplication(let id): id
         case .beginBatch(let key, fingerprint: _): key.application
         case .replay(let draft): draft.filter.application
+        case .logged(let command, _): command.tenant
         default: waitingApplication
         }
     }

@@ -15,6 +15,8 @@ package enum Command: Sendable {
     /// Creates an API key, or replaces its rights; `by` limits the request to the keys of one application.
     case putKey(APIKeyDraft, by: ApplicationID?)
     case deleteKey(APIKeyID, by: ApplicationID?)
+    /// A request's command, whose changes get a line in the log of changes.
+    indirect case logged(Command, ChangeNote)
     /// A new secret of a source; those that it has are good for a while longer.
     case rotateSourceSecret(SourceID, secret: String, overlapSeconds: Int, once: RepeatableRequest?)
     case putApplication(ApplicationDraft)

@@ -61,7 +61,7 @@ extension Engine {
             planner.consumers.number(key)
             planner.reconsider(key)
         case .keepAnswer(_, _, let time): forgetLater(time)
-        case .addDedupeKeys, .releaseDedupeKey: break
+        case .addDedupeKeys, .releaseDedupeKey, .log: break
         case .forget, .forgetAnswer: effects.hasForgotten = true
         case .putReplay(let replay): effects.followUps += put(replay, at: now)
         case .forgetReplay(let id): replaying.remove(id)

@@ -20,6 +20,7 @@ extension Engine {
         case .acknowledge(let word): [.notification(word.notification)]
         case .attemptFinished(let attempt): needs(attempt)
         case .followUp(let followUp): needs(followUp)
+        case .logged(let command, _): needs(command)
         case .deleteApplication(let id): tenants[id] == nil ? [] : [belongings(of: id)]
         case .putSource, .deleteSource, .putKey, .deleteKey, .putApplication, .disconnectSession, .refreshSession,
             .gate,

@@ -17,6 +17,9 @@ extension Engine {
     package mutating func plan(
         _ command: Command, _ facts: Facts, _ work: inout DecisionWork, at now: Timestamp
     ) throws(MissingFacts) -> Plan {
+        if case .logged(let command, let note) = command {
+            return try plan(command, facts, &work, at: now).logged(as: note, at: now)
+        }
         var plan = PlanDraft(facts, naming: ids, at: now)
         swap(&plan.work, &work)
         defer { swap(&plan.work, &work) }
@@ -68,6 +71,7 @@ extension Engine {
             try acknowledging.acknowledge(word, isHeld: { held($0) != nil }, in: &plan)
         case .attemptFinished(let attempt): try finish(attempt, in: &plan)
         case .followUp(let followUp): try decide(followUp, in: &plan)
+        case .logged(let command, _): try decide(command, in: &plan)
         case .beginBatch(let key, let fingerprint):
             try scenes(key.application, &plan)?.beginBatch(key, fingerprint, in: &plan)
         case .putSession(let key, _, _), .patchSession(let key, _), .deleteSession(let key, _),

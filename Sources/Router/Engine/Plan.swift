@@ -28,6 +28,18 @@ package struct Plan: Sendable {
         return keys
     }
 
+    /// The plan with a line in the log of changes for each application that it changes.
+    func logged(as note: ChangeNote, at time: Timestamp) -> Plan {
+        guard !changes.isEmpty else { return self }
+        var plan = self
+        for application in note.applications(of: reply) {
+            var line = note
+            line.application = application
+            plan.changes.append(.log(line, at: time, keeping: RouterLimits.changesKept))
+        }
+        return plan
+    }
+
     /// A plan that changes nothing.
     package static func refused(_ refusal: Refusal) -> Plan { Plan(reply: .refused(refusal)) }
 }

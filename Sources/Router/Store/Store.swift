@@ -56,6 +56,9 @@ package protocol Archive: Sendable {
         of session: SessionKey, after number: Int64, limit: Int, bytes: Int
     ) throws(StoreError) -> NumberedDeliveries
 
+    /// Lines of the log of changes, newest first.
+    func changes(matching filter: ChangeFilter, limit: Int) throws(StoreError) -> [LoggedChange]
+
     /// How many notifications are in each state: the terms of the conservation law.
     func census() throws(StoreError) -> NotificationCensus
 

@@ -19,6 +19,8 @@ package enum StoreChange: Hashable, Sendable {
     /// An API key created by a request. It outlives its application, like keys of the configuration.
     case putKey(APIKey)
     case deleteKey(name: String)
+    /// Adds a line to the log of changes, and deletes its application's oldest lines beyond `keeping`.
+    case log(ChangeNote, at: Timestamp, keeping: Int)
     /// The rules from now on, under a greater version than before.
     case putRules(UsedRules)
     case putSession(SceneSession)
@@ -83,6 +85,7 @@ extension StoreChange {
             visit(.sources)
         case .putResourceSet: visit(.resourceSets)
         case .putKey, .deleteKey: visit(.keys)
+        case .log: break
         case .putRules: visit(.rules)
         case .putSession(let session):
             visit(.session(session.key))

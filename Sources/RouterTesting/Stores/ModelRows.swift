@@ -27,6 +27,7 @@ struct ModelRows: Sendable {
     private(set) var sources: [SourceID: SourceDefinition] = [:]
     private(set) var resourceSets: [String: ResourceSet] = [:]
     private(set) var keys: [String: APIKey] = [:]
+    private(set) var changes: [LoggedChange] = []
     private(set) var rules: KeptRules?
     private(set) var sessions: [SessionKey: SceneSession] = [:]
     private(set) var numberings: [SessionKey: Numbering] = [:]
@@ -74,6 +75,7 @@ struct ModelRows: Sendable {
         case source(SourceID, SourceDefinition?)
         case resourceSet(String, ResourceSet?)
         case key(String, APIKey?)
+        case changes([LoggedChange])
         case rules(KeptRules?)
         case session(SessionKey, SceneSession?)
         case numbering(SessionKey, Numbering?)
@@ -110,6 +112,7 @@ struct ModelRows: Sendable {
             case .source(let id, let before): sources[id] = before
             case .resourceSet(let name, let before): resourceSets[name] = before
             case .key(let name, let before): keys[name] = before
+            case .changes(let before): changes = before
             case .rules(let before): rules = before
             case .session(let key, let before): sessions[key] = before
             case .numbering(let key, let before): numberings[key] = before
@@ -151,6 +154,7 @@ struct ModelRows: Sendable {
             resourceSets[resources.name] = resources
         case .putKey(let key): set(key, for: key.name)
         case .deleteKey(let name): set(nil as APIKey?, for: name)
+        case .log(let note, let time, let limit): log(note, at: time, keeping: limit)
         case .putRules(let used):
             journal.append(.rules(rules))
             rules = used.kept
@@ -241,6 +245,13 @@ struct ModelRows: Sendable {
         let owner = sources[source.id]?.application
         try check(owner == nil || owner == source.application, "the source \(source.id) is another application's")
         set(source, for: source.id)
+    }
+
+    private mutating func log(_ note: ChangeNote, at time: Timestamp, keeping limit: Int) {
+        journal.append(.changes(changes))
+        changes.append(LoggedChange(number: (changes.last?.number ?? 0) + 1, note: note, time: time))
+        let kept = Set(changes.filter { $0.note.application == note.application }.suffix(max(1, limit)))
+        changes.removeAll { $0.note.application == note.application && !kept.contains($0) }
     }
 
     private mutating func set(_ key: APIKey?, for name: String) {

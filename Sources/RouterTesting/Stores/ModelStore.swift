@@ -135,6 +135,16 @@ package final class ModelStore: Store {
         try reading { model in model.deliveries(of: session, after: number, limit: limit, bytes: bytes) }
     }
 
+    package func changes(matching filter: ChangeFilter, limit: Int) throws(StoreError) -> [LoggedChange] {
+        try reading { model in
+            Array(
+                model.changes.reversed().filter {
+                    filter.after < $0.number && $0.number < filter.before
+                        && (filter.application == nil || $0.note.application == filter.application)
+                }.prefix(max(0, limit)))
+        }
+    }
+
     package func census() throws(StoreError) -> NotificationCensus {
         try reading { model in model.census }
     }

@@ -51,6 +51,48 @@ extension StoreSuite {
         trial.expect(try trial.store.recover().keys == [full], "the keys after a deletion")
     }
 
+    /// Lines are read newest first, a bounded number is kept for each application, and numbers grow.
+    static func changeLog(_ trial: StoreTrial<some Store>) throws {
+        func note(_ resource: String, of application: ApplicationID?, by key: String? = "ci") -> ChangeNote {
+            ChangeNote(key: key, operation: "putSource", resource: resource, application: application)
+        }
+        func resources(_ filter: ChangeFilter = ChangeFilter(), limit: Int = 9) throws -> [String] {
+            try trial.store.changes(matching: filter, limit: limit).map(\.note.resource)
+        }
+        let gallery = StoreSamples.gallery
+        let full = note("é'\u{0}", of: gallery, by: "Café")
+        try trial.store.commit([.log(full, at: Timestamp(milliseconds: .max), keeping: 2)])
+        try trial.store.commit([.log(note("b", of: nil, by: nil), at: Timestamp(milliseconds: 1), keeping: 2)])
+        try trial.reopen()
+        let all = [
+            LoggedChange(number: 2, note: note("b", of: nil, by: nil), time: Timestamp(milliseconds: 1)),
+            LoggedChange(number: 1, note: full, time: Timestamp(milliseconds: .max)),
+        ]
+        trial.expectSame(try trial.store.changes(matching: ChangeFilter(), limit: 9), all, "the log")
+        try trial.store.commit(
+            ["c", "d", "e"].map { .log(note($0, of: gallery), at: Timestamp(milliseconds: 2), keeping: 2) })
+        trial.expect(try resources() == ["e", "d", "b"], "the bound of an application")
+        trial.expect(try resources(ChangeFilter(application: gallery)) == ["e", "d"], "the lines of an application")
+        trial.expect(try resources(ChangeFilter(after: 2, before: 5)) == ["d"], "the bounds of numbers")
+        trial.expect(try resources(limit: 1) == ["e"], "the limit")
+        try trial.store.commit(
+            [.putApplication(StoreSamples.application(gallery)), .beginDeletion(gallery)])
+        try trial.store.commit([
+            .deleteApplication(gallery), .log(note("f", of: nil), at: .init(milliseconds: 3), keeping: 1),
+        ])
+        trial.expect(try resources() == ["f", "e", "d"], "the log after a deletion")
+        // Nothing of a transaction is written.
+        try trial.expectConflict(
+            [
+                .log(note("g", of: nil), at: .init(milliseconds: 4), keeping: 1),
+                .forgetReplay(ReplayID(unchecked: "rpl_1")),
+            ],
+            "the end of no replay")
+        try trial.store.commit([.log(note("h", of: nil), at: .init(milliseconds: 5), keeping: 1)])
+        let numbers = try trial.store.changes(matching: ChangeFilter(), limit: 9).map(\.number)
+        trial.expect(numbers == [7, 5, 4], "the numbers are \(numbers)")
+    }
+
     /// Applications and sessions are read back as they were put, sessions in the order of their creation.
     static func registry(_ trial: StoreTrial<some Store>) throws {
         var applications: [Application] = []

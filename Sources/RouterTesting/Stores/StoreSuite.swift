@@ -50,6 +50,7 @@ package enum StoreSuite {
         run("replays", replays)
         run("rules", rules)
         run("keys of the API", keysOfAPI)
+        run("log of changes", changeLog)
         run("gates", gates)
         run("passcodes", passcodes)
         run("deletions", deletions)

@@ -13,8 +13,8 @@ extension EngineHost {
     }
 
     /// Uses rules in place of those in use; returns when their version is committed.
-    nonisolated func use(_ draft: RuleSetDraft) async -> RulesReply {
-        switch await desk.exchange(draft.rules, by: .putRules(draft), of: self) {
+    nonisolated func use(_ draft: RuleSetDraft, by command: Command) async -> RulesReply {
+        switch await desk.exchange(draft.rules, by: command, of: self) {
         case .notReady(let plugin): return .notReady(plugin)
         case .replied(.rules(let kept)?):
             logger.notice(
@@ -26,11 +26,11 @@ extension EngineHost {
     }
 
     /// Applies a set of resources, with the rules among them. A dry run starts no plugin.
-    nonisolated func apply(_ draft: ResourceSetDraft) async -> RuleDesk.Exchanged {
+    nonisolated func apply(_ draft: ResourceSetDraft, by command: Command) async -> RuleDesk.Exchanged {
         guard let rules = draft.rules, !draft.isDryRun else {
-            return .replied(await submit([.applySet(draft)])?.first)
+            return .replied(await submit([command])?.first)
         }
-        return await desk.exchange(rules.rules, by: .applySet(draft), of: self)
+        return await desk.exchange(rules.rules, by: command, of: self)
     }
 
     /// Returns when every command that was submitted before, and for whose answer a client waits, is committed or refused.
@@ -47,7 +47,8 @@ extension EngineHost {
             logger.notice("SIGHUP changes nothing: the rules in use are those of a request")
             return
         }
-        switch await use(configuration.ruleDraft) {
+        let draft = configuration.ruleDraft
+        switch await use(draft, by: .putRules(draft)) {
         case .used: break
         case .notReady(let plugin):
             logger.error("SIGHUP changes nothing: a plugin is not ready", metadata: ["plugin": "\(plugin)"])

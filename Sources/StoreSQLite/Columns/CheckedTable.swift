@@ -34,6 +34,7 @@ struct CheckedTable {
     static let all = [
         ledger, application, keyFloor, sceneConfiguration, session, gate, source, resourceSet, replay, passcodeLock,
         notification, payload, attempt, rules, numbering, numberedDelivery, apiKey,
+        changeLog,
     ]
 
     /// The sum of a row, as an expression.
@@ -183,6 +184,9 @@ extension CheckedTable {
 
     static let apiKey = CheckedTable(
         "api_key", key: ["name"], "name, digest, scopes, application, per_second, created_at")
+
+    static let changeLog = CheckedTable(
+        "change_log", key: ["number"], "number, key, operation, resource, application, at")
 
     static let payload = CheckedTable("payload", key: ["sequence"], "sequence, body", always: "0")
 

@@ -46,6 +46,7 @@ enum Migrations {
         ("while-away", [whileAway]),
         ("shared-payloads", [sharedPayloads]),
         ("api-keys", [apiKeys]),
+        ("change-log", [changeLog]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -566,6 +567,20 @@ enum Migrations {
           created_at INTEGER NOT NULL,
           row_check INTEGER
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let changeLog = """
+        -- Changes by requests: the name of the key, NULL in development mode; the operation; the path of the resource.
+        CREATE TABLE change_log (
+          number INTEGER PRIMARY KEY,
+          key TEXT,
+          operation TEXT NOT NULL,
+          resource TEXT NOT NULL,
+          application TEXT,                  -- NULL: none
+          at INTEGER NOT NULL,
+          row_check INTEGER
+        ) STRICT;
+        CREATE INDEX change_log_by_application ON change_log (application);
         """
 
     private static let databaseID = """

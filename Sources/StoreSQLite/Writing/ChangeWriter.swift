@@ -40,6 +40,7 @@ struct ChangeWriter {
         case .putResourceSet(let set): try put(set)
         case .putKey(let key): try put(key)
         case .deleteKey(let name): try deleteKey(name)
+        case .log(let note, let time, let limit): try log(note, at: time, keeping: limit)
         case .putRules(let rules): try put(rules.kept)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)

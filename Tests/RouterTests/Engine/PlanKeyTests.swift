@@ -51,6 +51,11 @@ struct PlanKeyTests {
             (.deleteSource("s"), [.source("s"), .sources]),
             (.putResourceSet(ResourceSet(name: "set", members: [])), [.resourceSets]),
             (.deleteKey(name: "ci"), [.keys]),
+            (
+                .log(
+                    ChangeNote(key: nil, operation: "a", resource: "/", application: .gallery), at: .epoch, keeping: 1),
+                []
+            ),
             (.putRules(UsedRules(KeptRules(version: 1, origin: .request, document: []), [])), [.rules]),
             (.putSession(session), [.session(Self.A), .sessions(.gallery)]),
             (.deleteSession(Self.A), [.session(Self.A), .sessions(.gallery)]),

@@ -329,6 +329,7 @@ private struct Calls {
         try await call("getMetrics", "/metrics")
         try await call("listPlugins", "/v1/plugins")
         try await call("listKeys", "/v1/keys")
+        try await call("listChanges", "/v1/changes?limit=1")
         try await call("listPluginManifests", "/v1/plugin-manifests")
         try await call(
             "evaluateRules", "/v1/rules/evaluate",

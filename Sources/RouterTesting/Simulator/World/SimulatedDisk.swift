@@ -122,5 +122,9 @@ package final class SimulatedDisk: Store {
         try model.deliveries(of: session, after: number, limit: limit, bytes: bytes)
     }
 
+    package func changes(matching filter: ChangeFilter, limit: Int) throws(StoreError) -> [LoggedChange] {
+        try model.changes(matching: filter, limit: limit)
+    }
+
     package func census() throws(StoreError) -> NotificationCensus { try model.census() }
 }

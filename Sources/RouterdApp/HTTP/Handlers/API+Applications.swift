@@ -4,10 +4,13 @@ import Router
 import RouterPlugin
 
 extension API {
-    @Sendable func putApplication(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func putApplication(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let id = try context.application()
         let draft = try ApplicationBody.read(try await request.json(in: context), id: id, within: scope(id))
-        guard case .application(let application, let created) = try await submit(.putApplication(draft)) else {
+        let reply = try await submit(caller.noting(.putApplication(draft)))
+        guard case .application(let application, let created) = reply else {
             throw Problem.unexpectedReply
         }
         return .json(created ? .created : .ok, ApplicationBody.write(application, issued: draft))
@@ -29,9 +32,9 @@ extension API {
     }
 
     @Sendable func deleteApplication(
-        _ request: Request, _ context: RouterdContext, _: Caller
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        switch try await submit(.deleteApplication(try context.application())) {
+        switch try await submit(caller.noting(.deleteApplication(try context.application()))) {
         case .deletionBegun(let application): .json(.accepted, ApplicationBody.write(application, isDeleting: true))
         default: Response(status: .noContent)
         }

@@ -35,7 +35,9 @@ extension API {
         if let rules = documents.rules { try expectUsable(rules.rules) }
         let draft = ResourceSetDraft(
             name: name, resources: documents.drafts, rules: documents.rules, prunes: prunes, isDryRun: isDryRun)
-        switch await host.apply(draft) {
+        var caller = caller
+        caller.note?.resource += "?set=\(name)"
+        switch await host.apply(draft, by: caller.noting(.applySet(draft))) {
         case .notReady(let plugin): throw Problem(plugin)
         case .replied(.applied(let applied, let rules)?):
             return .json(.ok, try AppliedBody.write(applied, rules, of: draft))

@@ -29,7 +29,7 @@ extension API {
         if let key = configured(id) {
             throw caller.mayManage(key.application) ? Problem.keyOfConfiguration(id) : Problem.keyTaken(id)
         }
-        var reader = try ObjectReader(try await request.json())
+        var reader = try ObjectReader(try await request.json(in: context))
         let scopes = try APIKeyEntry.scopes(&reader)
         let application = try reader.identifier("application", of: IdentifierKinds.Application.self)
         let perSecond = try reader.integer(
@@ -44,7 +44,8 @@ extension API {
         let draft = APIKeyDraft(
             id: id, scopes: scopes, application: application, requestsPerSecond: perSecond, digest: digest,
             freshDigest: APIKey.digest(of: fresh))
-        guard case .key(let key, let created) = try await submit(.putKey(draft, by: caller.application)) else {
+        let command = caller.noting(.putKey(draft, by: caller.application), of: application)
+        guard case .key(let key, let created) = try await submit(command) else {
             throw Problem.unexpectedReply
         }
         let isIssued = key.digest == draft.freshDigest
@@ -61,7 +62,9 @@ extension API {
         _ = try request.query()
         let id = try context.identifier("key", of: APIKeyKind.self)
         do throws(Problem) {
-            _ = try await submit(.deleteKey(id, by: caller.application))
+            let known = await host.read { $0.keys.first { $0.name == id.text } }
+            _ = try await submit(
+                caller.noting(.deleteKey(id, by: caller.application), of: known?.application))
         } catch {
             guard error.code == "unknown-key", let key = configured(id), caller.mayManage(key.application) else {
                 throw error

@@ -23,7 +23,7 @@ extension API {
             throw Problem(
                 .unprocessableContent, "rule-tests-failed", "Tests of the rules fail; nothing was changed: \(failures)")
         }
-        return try await use(RuleSetDraft(file.rules, origin: .request, document: file.document))
+        return try await use(RuleSetDraft(file.rules, origin: .request, document: file.document), caller)
     }
 
     /// Uses the rules of the configuration again.
@@ -38,7 +38,7 @@ extension API {
         } catch {
             throw Problem(rules: error)
         }
-        return try await use(configured)
+        return try await use(configured, caller)
     }
 
     private func expectRulesMayBePut() throws(Problem) {
@@ -64,8 +64,8 @@ extension API {
         }
     }
 
-    private func use(_ draft: RuleSetDraft) async throws -> Response {
-        switch await host.use(draft) {
+    private func use(_ draft: RuleSetDraft, _ caller: Caller) async throws -> Response {
+        switch await host.use(draft, by: caller.noting(.putRules(draft))) {
         case .used(let kept): return .json(.ok, try Self.body(of: kept))
         case .notReady(let plugin): throw Problem(plugin)
         case .refused(let refusal): throw Problem(refusal)

@@ -6,27 +6,29 @@ import RouterPlugin
 /// Rotating the secrets of endpoints.
 extension API {
     @Sendable func rotateSessionSecret(
-        _ request: Request, _ context: RouterdContext, _: Caller
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        try await rotate(at: .session(try context.sessionKey()), request)
+        try await rotate(at: .session(try context.sessionKey()), request, caller)
     }
 
     @Sendable func rotateDelegateSecret(
-        _ request: Request, _ context: RouterdContext, _: Caller
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        try await rotate(at: .delegate(try context.application()), request)
+        try await rotate(at: .delegate(try context.application()), request, caller)
     }
 
     @Sendable func rotateConfigurationSecret(
-        _ request: Request, _ context: RouterdContext, _: Caller
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         guard let name = context.parameters.get("configuration")?.percentDecoded else {
             throw Problem(.badRequest, "invalid-parameter", "The path does not name it in percent-encoded UTF-8.")
         }
-        return try await rotate(at: .configuration(try context.application(), name), request)
+        return try await rotate(at: .configuration(try context.application(), name), request, caller)
     }
 
-    private func rotate(at place: EndpointPlace, _ request: Request) async throws -> Response {
+    private func rotate(
+        at place: EndpointPlace, _ request: Request, _ caller: Caller
+    ) async throws -> Response {
         _ = try request.query()
         let body = try await request.bytes(in: context)
         // All members are optional, and so is the body.
@@ -34,7 +36,7 @@ extension API {
         let rotation = try reader.secretRotation()
         try reader.finish()
         let once = try request.repeatable(in: place.application, of: "routerd.secrets", body: body)
-        let reply = try await submit(.rotateSecret(place, rotation, once: once))
+        let reply = try await submit(caller.noting(.rotateSecret(place, rotation, once: once)))
         guard case .endpoint(let endpoint) = reply else { throw Problem.unexpectedReply }
         return .json(.ok, EndpointBody.write(endpoint, after: rotation))
     }

@@ -33,7 +33,8 @@ extension API {
         guard caller.mayUse(draft.definition.application) else {
             throw Problem(.unknownApplication(draft.definition.application))
         }
-        guard case .source(let source, let created) = try await submit(.putSource(draft)) else {
+        let reply = try await submit(caller.noting(.putSource(draft), of: draft.definition.application))
+        guard case .source(let source, let created) = reply else {
             throw Problem.unexpectedReply
         }
         return .json(created ? .created : .ok, SourceBody.write(source))
@@ -48,9 +49,9 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         _ = try request.query()
-        let id = try await source(context, caller).id
-        _ = try await submit(.deleteSource(id))
-        sourceRuns.forget(id)
+        let source = try await source(context, caller)
+        _ = try await submit(caller.noting(.deleteSource(source.id), of: source.application))
+        sourceRuns.forget(source.id)
         return Response(status: .noContent)
     }
 
@@ -77,7 +78,9 @@ extension API {
         let once = try request.repeatable(in: source.application, of: "routerd.secrets", body: body)
         let seconds = overlap ?? DaemonLimits.secretOverlapSeconds
         let reply = try await submit(
-            .rotateSourceSecret(source.id, secret: secret, overlapSeconds: seconds, once: once))
+            caller.noting(
+                .rotateSourceSecret(source.id, secret: secret, overlapSeconds: seconds, once: once),
+                of: source.application))
         guard case .source(let changed, _) = reply else { throw Problem.unexpectedReply }
         // A repeated request generated no secret.
         let isIssued = given == nil && changed.secrets.contains { $0.secret.isSame(as: secret) }

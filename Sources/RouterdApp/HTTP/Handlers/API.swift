@@ -84,7 +84,10 @@ package struct API: Sendable {
             var context = context
             context.bodyBytes = operation.bounds.body
             var caller = Caller(key: nil)
-            if let scope { caller = try await admit(request, context, to: operation, needing: scope) }
+            if let scope {
+                caller = try await admit(request, context, to: operation, needing: scope)
+                caller.note = operation.note(of: request, context, by: caller)
+            }
             let response = try await handle(request, context, caller, within: operation.bounds, handler)
             try operation.bounds.check(response)
             return response

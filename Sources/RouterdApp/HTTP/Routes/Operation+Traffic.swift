@@ -278,6 +278,11 @@ extension Operation {
             .noContent
         ) { $0.deleteKey },
         Operation(
+            .get, "/v1/changes", .scope(.admin), "listChanges",
+            "Lists the changes of resources by requests, newest first.", bounds: .facts,
+            query: .page(.application, Parameter("after", .count)), .ok(.page("changes", of: "Change"))
+        ) { $0.listChanges },
+        Operation(
             .get, "/v1/rules", .scope(.admin), "getRules", "Shows the rules in use and their version.",
             bounds: .settings,
             .ok(.named("Rules"))

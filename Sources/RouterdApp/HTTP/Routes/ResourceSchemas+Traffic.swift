@@ -332,6 +332,13 @@ extension ResourceSchemas {
                     ], optional: ["key": .text.described("A key that was made for the request, shown this once.")])
             ),
             (
+                "Change",
+                .object([
+                    "number": .count, "at": .time, "key": .text.orNull, "operation": .text, "application": .text.orNull,
+                    "resource": .text,
+                ])
+            ),
+            (
                 "KeyDraft",
                 .request(
                     [

@@ -41,6 +41,8 @@ package struct Caller: Hashable, Sendable {
     package let key: APIKey?
     /// The token of a session, which speaks for that session alone.
     package let token: SessionToken?
+    /// For the log of changes, if the request's operation has a place there.
+    var note: ChangeNote?
 
     package init(key: APIKey?, token: SessionToken? = nil) {
         self.key = key
