@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".build/console-venv"
 PAGES = ["route", "lanes", "notifications", "overview", "live", "dead", "sessions", "sources", "gates", "plugins", "applications",
-         "keys"]
+         "keys", "changes"]
 APPEARANCES = [("wide", 1280, 900, "light"), ("wide-dark", 1280, 900, "dark"), ("narrow", 390, 800, "light"),
                ("narrow-dark", 390, 800, "dark")]
 # axe-core is a file in a package of PyPI; the browsers of that package are not needed.
@@ -33,7 +33,7 @@ SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 # The elements that a page has once there is something to show.
 ROWS = "main tbody tr"
 FULL = {"route": "#ladder article", "lanes": ROWS, "notifications": ROWS, "overview": "figure svg", "sessions": ROWS,
-        "sources": ROWS, "gates": ROWS, "plugins": ROWS, "applications": "main details"}
+        "sources": ROWS, "gates": ROWS, "plugins": ROWS, "applications": "main details", "changes": ROWS}
 # Controls without a name for assistive technology.
 NAMELESS = """[...document.querySelectorAll('input, select, textarea, button, a[href]')].filter((one) =>
   !(one.labels?.length || one.getAttribute('aria-label') || one.textContent.trim())).map((one) => one.outerHTML)"""
@@ -737,7 +737,7 @@ def take_last(browser: "Browser", api: API) -> None:
 
 
 def show_keys(browser: "Browser", routerd: Path, pictures: Path) -> None:
-    """The keys of a configuration, and that of the tab among them."""
+    """The keys of a configuration, that of the tab among them, and one made by a request, which is a line of the page Changes."""
     made = subprocess.run([routerd.resolve(), "keys", "new", "--name", "root", "--scope", "admin"], capture_output=True, text=True, check=True)
     key = re.search(r"rk_\S+", made.stdout + made.stderr)[0]
     digest = re.search(r"[0-9a-f]{64}", made.stdout + made.stderr)[0]
@@ -757,14 +757,22 @@ def show_keys(browser: "Browser", routerd: Path, pictures: Path) -> None:
                 browser.write(key)
                 browser.press("Enter")
                 browser.until("!document.getElementById('ask').open")
+                made = urllib.request.Request(f"{address}/v1/keys/ci", b'{"scopes":["read"]}', method="PUT")
+                made.add_header("authorization", f"Bearer {key}")
+                urllib.request.urlopen(made, timeout=30).read()
                 browser.open(f"{address}/console/#/keys")
                 rows = "[...document.querySelectorAll('main tbody tr')].map((one) => one.innerText)"
-                browser.until(f"{rows}.length === 2")
+                browser.until(f"{rows}.length === 3")
                 shown = browser.value(rows)
                 assert "this tab's" in shown[0] and "may do everything" in shown[0], shown
                 assert GALLERY in shown[1] and "100" in shown[1] and "this tab's" not in shown[1], shown
+                assert "ci" in shown[2] and "a request" in shown[2] and "the configuration" in shown[1], shown
                 expect_accessible(browser, "keys")
                 browser.picture(pictures / "keys-used.png")
+                browser.open(f"{address}/console/#/changes")
+                browser.until(f"{rows}.length === 1")
+                shown = browser.value(rows)
+                assert "root" in shown[0] and "putKey" in shown[0] and "/v1/keys/ci" in shown[0], shown
                 browser.faults[:] = [one for one in browser.faults if "status of 401" not in one]
                 assert not browser.faults, browser.faults
             finally:

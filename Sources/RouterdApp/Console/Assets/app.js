@@ -1,6 +1,6 @@
 // The frame: navigation, the chosen application, and the page of the address.
 import { askForKey, get, h, isLeft, query, toast } from "./base.js";
-import { applications, gates, keys, lanes, plugins, sessions, sources } from "./lists.js";
+import { applications, changes, gates, keys, lanes, plugins, sessions, sources } from "./lists.js";
 import { notification, notifications } from "./notification.js";
 import { overview } from "./overview.js";
 import { route } from "./route.js";
@@ -11,6 +11,7 @@ const pages = {
   overview: ["Overview", overview], live: ["Live", live], dead: ["Dead letters", deadLetters],
   sessions: ["Sessions", sessions], sources: ["Sources", sources], gates: ["Gates", gates],
   plugins: ["Plugins", plugins], applications: ["Applications", applications], keys: ["Keys", keys],
+  changes: ["Changes", changes],
   notification: [null, notification],
 };
 

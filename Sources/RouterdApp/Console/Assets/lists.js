@@ -183,15 +183,26 @@ export async function applications(content, _, signal) {
 
 export async function keys(content, _, signal) {
   const found = (await get("/v1/keys", signal)).keys;
-  const rights = { ingest: "sends and reads notifications", sessions: "registers sessions, reads lanes and streams", admin: "may do everything" };
+  const rights = { ingest: "sends and reads notifications", sessions: "registers sessions, reads lanes and streams", admin: "may do everything",
+    read: "reads everything but deliveries", metrics: "reads metrics" };
   content.append(h("h1", {}, "Keys"),
-    h("p", { class: "soft" }, "Keys stand in the configuration, by their digests, and are used from a start on. ",
-      h("code", {}, "routerd keys new --name shop --scope ingest"), " prints a key and its entry."),
-    table(["Key", "Rights", "Application", "Requests per second"], found.map((one) => row(
+    h("p", { class: "soft" }, "Keys of the configuration change at ", h("code", {}, "SIGHUP"), ", those of requests by ",
+      h("code", {}, "PUT /v1/keys/{key}"), ". ", h("code", {}, "routerd keys new --name shop --scope ingest"), " prints a key and its entry."),
+    table(["Key", "Rights", "Application", "Requests per second", "Origin"], found.map((one) => row(
       [h("b", {}, one.name), one.isCaller ? [" ", h("span", { class: "tag good" }, "this tab's")] : ""],
       one.scopes.map((scope) => h("div", {}, h("span", { class: "tag" }, scope), " ", h("span", { class: "soft" }, rights[scope]))),
-      one.application ?? h("span", { class: "soft" }, "all"), one.requestsPerSecond ?? h("span", { class: "soft" }, "any number"))),
+      one.application ?? h("span", { class: "soft" }, "all"), one.requestsPerSecond ?? h("span", { class: "soft" }, "any number"),
+      one.origin === "request" ? ["a request ", time(one.createdAt)] : "the configuration")),
     "There is no key: the daemon is in development mode, serves this machine alone, and every client may do everything."));
+}
+
+export async function changes(content, _, signal) {
+  const found = (await get("/v1/changes?limit=200", signal)).changes;
+  content.append(h("h1", {}, "Changes"),
+    h("p", { class: "soft" }, "The last 200 changes of applications, sources, rules, keys and secrets by requests."),
+    table(["Time", "Key", "Operation", "Application", "Resource"], found.map((one) => row(time(one.at),
+      one.key ? h("b", {}, one.key) : h("span", { class: "soft" }, "development mode"), one.operation, one.application ?? "–",
+      h("code", {}, one.resource))), "No request has changed a resource yet."));
 }
 
 export async function plugins(content, _, signal) {
