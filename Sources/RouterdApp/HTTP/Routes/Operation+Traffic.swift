@@ -274,7 +274,8 @@ extension Operation {
             bounds: .change, body: .json(.named("KeyDraft")), .ok(.named("Key")), .created(.named("Key"))
         ) { $0.putKey },
         Operation(
-            .delete, "/v1/keys/{key}", .scope(.admin), "deleteKey", "Revokes a key, and closes its streams.", bounds: .shown,
+            .delete, "/v1/keys/{key}", .scope(.admin), "deleteKey", "Revokes a key, and closes its streams.",
+            bounds: .shown,
             .noContent
         ) { $0.deleteKey },
         Operation(
