@@ -1,5 +1,5 @@
 package import Router
-package import RouterPlugin
+import RouterPlugin
 
 /// Runs reads of the store and other long work on separate threads, in turns of the tenants.
 ///

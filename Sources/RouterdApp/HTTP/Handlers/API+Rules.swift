@@ -121,7 +121,7 @@ extension API {
         let lacking = await host.read { engine in
             recorded.count { $0.lacksAnswer(of: engine.chooser, or: proposed) }
         }
-        let differences = try await differences(of: recorded) { engine, some, work in
+        let differences = await differences(of: recorded) { engine, some, work in
             some.compactMap { question in
                 engine.tenants[question.application].flatMap {
                     question.difference(
@@ -155,11 +155,11 @@ extension API {
         _ compare:
             @escaping @Sendable (Engine, ArraySlice<RecordedQuestion>, inout DecisionWork)
             -> [RecordedQuestion.Difference]
-    ) async throws -> [RecordedQuestion.Difference] {
+    ) async -> [RecordedQuestion.Difference] {
         var differences: [RecordedQuestion.Difference] = []
         for start in stride(from: 0, to: recorded.count, by: DaemonLimits.rulesComparedAtOnce) {
             let some = recorded[start..<min(start + DaemonLimits.rulesComparedAtOnce, recorded.count)]
-            differences += try await host.decide { engine, work in compare(engine, some, &work) }
+            differences += await host.decide { engine, work in compare(engine, some, &work) }
         }
         return differences
     }

@@ -8,13 +8,13 @@ extension API {
     @Sendable func rotateSessionSecret(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        try await rotate(at: .session(try context.sessionKey()), request, caller)
+        try await rotate(at: .session(try context.sessionKey()), request, context, caller)
     }
 
     @Sendable func rotateDelegateSecret(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        try await rotate(at: .delegate(try context.application()), request, caller)
+        try await rotate(at: .delegate(try context.application()), request, context, caller)
     }
 
     @Sendable func rotateConfigurationSecret(
@@ -23,11 +23,11 @@ extension API {
         guard let name = context.parameters.get("configuration")?.percentDecoded else {
             throw Problem(.badRequest, "invalid-parameter", "The path does not name it in percent-encoded UTF-8.")
         }
-        return try await rotate(at: .configuration(try context.application(), name), request, caller)
+        return try await rotate(at: .configuration(try context.application(), name), request, context, caller)
     }
 
     private func rotate(
-        at place: EndpointPlace, _ request: Request, _ caller: Caller
+        at place: EndpointPlace, _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         _ = try request.query()
         let body = try await request.bytes(in: context)

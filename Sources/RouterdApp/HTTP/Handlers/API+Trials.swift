@@ -33,7 +33,7 @@ extension API {
         let filter = NotificationFilter(application: key.application)
         let recorded = last > 0 ? try await recorded(for: caller, filter, last) : []
         let lacking = await host.read { engine in recorded.count { $0.lacksAnswer(of: engine.chooser) } }
-        let differences = try await differences(of: recorded) { engine, some, work in
+        let differences = await differences(of: recorded) { engine, some, work in
             some.compactMap {
                 $0.difference(
                     between: engine.chooser, in: current, and: engine.chooser, in: proposed,
