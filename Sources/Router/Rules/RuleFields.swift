@@ -133,14 +133,19 @@ package struct NotificationFacts {
     private mutating func evaluate<Result>(
         _ comparison: RuleComparison, _ body: (inout PayloadEvaluation) -> Result
     ) -> (Result, steps: Int) {
-        let place = comparison.readsPayload ? \NotificationFacts.whole : \.plain
-        var evaluation = self[keyPath: place] ?? evaluation(readsPayload: comparison.readsPayload)
-        self[keyPath: place] = nil
+        // It is taken out, so that its texts are folded in place.
+        var evaluation = take(readsPayload: comparison.readsPayload)
         let before = evaluation.work
         let result = body(&evaluation)
         let steps = (evaluation.work - before) * ConditionEffort.stepsOfVisit
-        self[keyPath: place] = evaluation
+        if comparison.readsPayload { whole = evaluation } else { plain = evaluation }
         return (result, steps)
+    }
+
+    private mutating func take(readsPayload: Bool) -> PayloadEvaluation {
+        let known = readsPayload ? whole : plain
+        if readsPayload { whole = nil } else { plain = nil }
+        return known ?? evaluation(readsPayload: readsPayload)
     }
 
     /// A payload that is no JSON is `NULL`.
