@@ -12,15 +12,10 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let filter = try Self.changeFilter(query, caller)
         let found = try await reading(for: caller) { try $0.changes(matching: filter, limit: limit + 1) }
-        let page = found.prefix(limit)
-        return .json(
-            .ok,
-            JSONWriter.object { body in
-                body.array("changes") { list in
-                    for change in page { list.object { Self.write(change, to: &$0) } }
-                }
-                body.field("cursor", found.count > limit ? page.last.map { Cursor.write(String($0.number)) } : nil)
-            })
+        let page = Page(of: found, after: nil, limit: limit) { String($0.number) }
+        return try await answer("changes", page, to: caller) { change in
+            JSONWriter.object { Self.write(change, to: &$0) }
+        }
     }
 
     private static func changeFilter(_ query: [String: String], _ caller: Caller) throws(Problem) -> ChangeFilter {
@@ -31,9 +26,7 @@ extension API {
         }
         var filter = ChangeFilter(application: named ?? caller.application, after: after)
         if let cursor = try Cursor.read(query["cursor"]) {
-            guard let before = Int64(cursor) else {
-                throw Problem(.badRequest, "invalid-cursor", "This is not a cursor of this list.")
-            }
+            guard let before = Int64(cursor) else { throw Problem.invalidCursor }
             filter.before = before
         }
         return filter

@@ -280,7 +280,7 @@ extension Operation {
         ) { $0.deleteKey },
         Operation(
             .get, "/v1/changes", .scope(.admin), "listChanges",
-            "Lists the changes of resources by requests, newest first.", bounds: .facts,
+            "Lists the changes of resources by requests, newest first.", bounds: .page,
             query: .page(.application, Parameter("after", .count)), .ok(.page("changes", of: "Change"))
         ) { $0.listChanges },
         Operation(
