@@ -274,11 +274,3 @@ func boundedReason(_ reason: String) -> String {
     }
     return reason[..<cut] + "…"
 }
-
-/// The scene roles that the choice refers to by name.
-package enum SceneRole {
-    /// UIKit's `UIWindowSceneSessionRoleApplication`: an ordinary window of the application.
-    package static let windowApplication = "windowApplication"
-    /// A session that is told the events of the others, and takes no part itself.
-    package static let observer = "observer"
-}
