@@ -80,7 +80,7 @@ extension Engine {
             if case .gated(let device) = accepted.placement {
                 effects.gates.insert(GateKey(application: accepted.application, device: device))
                 // The session of its decision may have gone in the same transaction.
-                if held(accepted.sequence).map(isMisaddressed) == true {
+                if held(accepted.sequence).map({ isMisaddressed($0) }) == true {
                     effects.followUps.append(.release(accepted.sequence))
                 }
             }
@@ -107,7 +107,7 @@ extension Engine {
         case .reassign(let sequence, let decision, let placement):
             if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
             reassign(sequence, decision, placement, &effects.closed)
-            if held(sequence).map(isMisaddressed) == true { effects.followUps.append(.release(sequence)) }
+            if held(sequence).map({ isMisaddressed($0) }) == true { effects.followUps.append(.release(sequence)) }
             noteForgotten(sequence, &effects)
         case .settle(let sequence, let settlement, let time):
             forgetLater(time)
@@ -127,7 +127,7 @@ extension Engine {
     private func noteForgotten(_ sequence: NotificationSequence, _ effects: inout AppliedEffects) {
         guard let notification = unsettled(sequence) else { return }
         let lane = planner.lane(of: sequence)
-        let device = lane.flatMap(session).map(\.device) ?? notification.heldBy?.device ?? notification.device
+        let device = lane.flatMap({ session($0) }).map(\.device) ?? notification.heldBy?.device ?? notification.device
         effects.forgetting.insert(GateKey(application: notification.application, device: device))
     }
 

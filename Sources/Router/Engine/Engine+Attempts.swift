@@ -169,7 +169,7 @@ extension Tenant {
         if endpoint == nil, let session { endpoint = self.endpoint(of: session) }
         guard let endpoint else { return nil }
         return LaneTerms(
-            url: endpoint.address(of: id), isShared: session.map(sharesEndpoint) ?? false,
+            url: endpoint.address(of: id), isShared: session.map { sharesEndpoint($0) } ?? false,
             maxInFlight: application.delivery.maxInFlightPerSession,
             overtakenAfter: application.delivery.headOfLine.overtakenAfter,
             connects: application.delivery.lifeCycleEvents && session?.activationState == .unattached,

@@ -160,7 +160,7 @@ extension Engine {
     /// The releases of notifications that are decided again because a session has gone from a gate.
     func releases(at gate: GateKey?) -> [FollowUp] {
         guard let gate, let waiting = gated(at: gate) else { return [] }
-        return waiting.first(.max).filter { held($0).map(isMisaddressed) ?? false }.map { .release($0) }
+        return waiting.first(.max).filter { held($0).map { isMisaddressed($0) } ?? false }.map { .release($0) }
     }
 
     /// The releases of gated notifications at the open gates among these.

@@ -119,13 +119,13 @@ extension Engine {
         var due = PlanReaction.Due(after: plan.changes)
         for reaction in PlanReaction.inOrder where due.contains(reaction) {
             switch reaction {
-            case .endQuestions: try plan.state.id.flatMap(scenes)?.endQuestions(in: &plan)
+            case .endQuestions: try plan.state.id.flatMap({ scenes($0) })?.endQuestions(in: &plan)
             case .configureSessions:
-                try application(askedBy: plan).flatMap(scenes)?.configureSessions(after: command, in: &plan)
-            case .attendGates: plan.state.id.flatMap(gates)?.attend(in: &plan)
-            case .leaseResponsible: plan.state.id.flatMap(gates)?.leaseResponsible(in: &plan)
-            case .watchForeground: plan.state.id.flatMap(gates)?.watchForeground(in: &plan)
-            case .tellScreens: plan.state.id.flatMap(gates)?.tellScreens(in: &plan)
+                try application(askedBy: plan).flatMap({ scenes($0) })?.configureSessions(after: command, in: &plan)
+            case .attendGates: plan.state.id.flatMap({ gates($0) })?.attend(in: &plan)
+            case .leaseResponsible: plan.state.id.flatMap({ gates($0) })?.leaseResponsible(in: &plan)
+            case .watchForeground: plan.state.id.flatMap({ gates($0) })?.watchForeground(in: &plan)
+            case .tellScreens: plan.state.id.flatMap({ gates($0) })?.tellScreens(in: &plan)
             }
             due = PlanReaction.Due(after: plan.changes)
         }

@@ -56,7 +56,7 @@ extension Engine {
     /// locks to look at, passcodes to forget.
     func followUps(taking tenants: some Collection<Tenant>, _ left: [SessionKey]) -> [FollowUp] {
         let discarded = tenants.flatMap(\.discarded.values).map(\.key)
-        let misaddressed = tenants.flatMap { $0.deliveries.held.values.filter(isMisaddressed) }.map(\.sequence)
+        let misaddressed = tenants.flatMap { $0.deliveries.held.values.filter { isMisaddressed($0) } }.map(\.sequence)
         let ids = tenants.map(\.application.id).sorted()
         let obsolete = tenants.filter { !$0.gates.obsoleteLocks.isEmpty }.map(\.application.id).sorted()
         let resetting = tenants.flatMap { $0.gates.all.filter { hasForgotten(at: $0.key) } }.map(\.key)

@@ -74,7 +74,7 @@ extension SceneLifeCycle {
         // An application that was deleted meanwhile has forgotten its persons too.
         let wasAskedBeforeReset =
             notification?.recall == .applicationDeleted || tenant.deliveries.wasAskedBeforeReset(sequence)
-        let isUnattended = tenant.sessions[key.session].map(isUnattended) ?? false
+        let isUnattended = tenant.sessions[key.session].map { self.isUnattended($0) } ?? false
         guard wasAskedBeforeReset || isQuestion && isUnattended else { return (change, nil) }
         var patch = change
         patch.userInfo = nil

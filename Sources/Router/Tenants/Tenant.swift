@@ -248,7 +248,7 @@ package struct Tenant: Sendable {
     /// Whether a session that is still registered was reached there, and answered 410.
     package func isGone(_ place: Endpoint) -> Bool {
         gone.values.joined().contains { id in
-            sessions[id].flatMap(endpoint)?.url.isSame(as: place.url) ?? false
+            sessions[id].flatMap { endpoint(of: $0) }?.url.isSame(as: place.url) ?? false
         }
     }
 
@@ -277,7 +277,7 @@ package struct Tenant: Sendable {
 
     /// Where the receiver of a lane is reached: a session, or the delegate.
     package func endpoint(ofReceiver id: SessionID) -> Endpoint? {
-        id.isDelegate ? application.delegate : scene(id).flatMap(endpoint)
+        id.isDelegate ? application.delegate : scene(id).flatMap { endpoint(of: $0) }
     }
 }
 
