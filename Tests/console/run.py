@@ -549,7 +549,7 @@ def choose(browser: "Browser", api: API) -> None:
     for application in [OTHER, GALLERY]:
         api.call("PUT", f"/v1/applications/{application}", {})
     browser.open(page(api, "sessions", application=""))
-    links = "document.querySelectorAll('#nav a[href$=\"application={}\"]').length === 12"
+    links = "document.querySelectorAll('#nav a[href$=\"application={}\"]').length === 13"
     browser.until(links.format(GALLERY))
     names = browser.value("[...document.querySelectorAll('#applications option')].map((one) => one.value)")
     assert names == [GALLERY, OTHER, SAFE], names
