@@ -25,8 +25,8 @@ SLOTS = 2
 SECONDS_BETWEEN_LINES = 60
 # The first word of make's flags holds those of one letter.
 KEEPS_GOING = "k" in os.environ.get("MAKEFLAGS", "").partition(" ")[0]
-FAILURE = re.compile(r"✘|↳|\berror:|^(FAIL|FAILED|Traceback)\b|Fatal error|\*\*\*")
-MOST_FAILURES = 40
+FAILURE = re.compile(r"✘|\berror:|Fatal error")
+MOST_FAILURES, LONGEST_LINE = 20, 300
 
 
 @dataclass
@@ -128,7 +128,8 @@ def failures(step: Step) -> None:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", (LOGS / f"{step.name}.log").read_text(errors="replace")).split("\n")
     told = [line for line in lines if FAILURE.search(line)]
     print(f"\n{step.name} failed ({LOGS.relative_to(ROOT)}/{step.name}.log):")
-    print("\n".join(told[:MOST_FAILURES] or lines[-MOST_FAILURES:]), flush=True)
+    for line in told[:MOST_FAILURES] or lines[-MOST_FAILURES:]:
+        print(line[:LONGEST_LINE], flush=True)
 
 
 def main() -> int:
