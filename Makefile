@@ -70,7 +70,7 @@ run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debu
 test-fast: check build-tests test-units test-transport  ## Check the style, then run the tests that stay within the process.
 
 test-units:
-	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)" $(WIDTH) 32
+	$(TEST) --skip "$(BINARY)|$(COMPUTING)|$(TRANSPORT)" $(WIDTH) 16
 
 test-computing:
 	$(TEST) --filter "$(COMPUTING)"

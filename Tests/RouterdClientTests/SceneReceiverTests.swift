@@ -216,7 +216,10 @@ struct SceneReceiverTests {
                     return .refused(reason: String(repeating: "é", count: 100_000), retryAfterSeconds: -1)
                 }
             }
-            #expect(try await daemon.settled(id)["state"] == "delivered" && seen.all.map(\.attempt) == [1, 2])
+            let settled = try await daemon.settled(id)
+            #expect(settled["state"] == "delivered", "\(settled.text)")
+            // A busy machine may lose the connection, and the next one brings an attempt again.
+            #expect(Set(seen.all.map(\.attempt)) == [1, 2], "\(seen.all.map(\.attempt))")
             task.cancel()
             _ = await task.result
         }
