@@ -273,6 +273,9 @@ extension Engine {
         delivery.isMisaddressed =
             scene.map { notification.isMisaddressed(on: $0.device, takesPart: !$0.takesNoPart) } ?? false
         planner.enqueue(delivery, in: key, sessionExists: isOpen)
+        if records.value.unreached.contains(key.application) {
+            records.value.unreached.insert(notification.sequence, in: key)
+        }
         let isLeaving = tenant?.discarded[session] != nil
         if isLeaving { planner.leave(key) }
         if !isOpen || isLeaving || delivery.isMisaddressed { closed.insert(key) }

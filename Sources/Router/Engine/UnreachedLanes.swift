@@ -76,6 +76,12 @@ struct UnreachedLanes: Sendable {
         applications[key.application]?.examined[key.session] = sequence
     }
 
+    /// Lowers the place of a noted lane for a new delivery before it: a released or moved one may be earlier than others.
+    mutating func insert(_ sequence: NotificationSequence, in key: SessionKey) {
+        guard let known = applications[key.application]?.examined[key.session], known >= sequence else { return }
+        applications[key.application]?.examined[key.session] = NotificationSequence(sequence.value - 1)
+    }
+
     mutating func forget(_ key: SessionKey) {
         guard contains(key.application),
             applications[key.application]?.examined.removeValue(forKey: key.session) != nil

@@ -21,9 +21,10 @@ struct AwayTests {
     /// A laptop in the foreground and a phone in the background, both connected. The start is past.
     private static func bench(
         whileAway: WhileAway? = nil, schedule: [Int] = [5, 300], reroute: RerouteSettings = RerouteSettings(),
-        moveLimit: Int = RouterLimits.commandsPerTransaction
+        rules: [any RoutingRule] = [], moveLimit: Int = RouterLimits.commandsPerTransaction
     ) throws -> Workbench {
-        var bench = try Workbench(.gallery(schedule: schedule, reroute: reroute), [], moveLimit: moveLimit)
+        var bench = try Workbench(
+            .gallery(schedule: schedule, reroute: reroute), [], rules: rules, moveLimit: moveLimit)
         try bench.run(.putSession(laptop, draft(.foregroundActive, whileAway: whileAway)))
         try bench.run(.putSession(phone, draft(.background)))
         _ = try bench.start()
@@ -152,6 +153,28 @@ struct AwayTests {
         try bench.run(.detachConsumer(Self.laptop, epoch: 1))
         try bench.advance(to: .second(60))
         #expect(try bench.accept().accepted?.decision.session == "laptop", "the decision is that of the rules")
+        #expect(try Self.deliver(&bench).map(\.receiver) == [Self.phone])
+    }
+
+    /// Holds notifications about `later` for a minute of the test.
+    private struct LaterRule: RoutingRule {
+        let id: PluginID = "test.later"
+
+        func verdict(on _: Candidate, for notification: NotificationView, at now: Timestamp) -> RoutingVerdict {
+            notification.contentID == "later" && now < .second(60) ? .hold(until: .second(60), reason: "") : .accept
+        }
+    }
+
+    @Test("A released delivery, earlier than those that have gone on, goes on too")
+    func released() throws {
+        var bench = try Self.bench(rules: [LaterRule()])
+        try bench.patch(Self.laptop) { $0.prefersToActivate = .set(.format("TRUEPREDICATE")) }
+        try bench.run(.detachConsumer(Self.laptop, epoch: 1))
+        try bench.accept("later")
+        try bench.advance(to: .second(40))
+        try bench.accept()
+        #expect(try Self.deliver(&bench).map(\.receiver) == [Self.phone])
+        try bench.advance(to: .second(60))
         #expect(try Self.deliver(&bench).map(\.receiver) == [Self.phone])
     }
 
