@@ -517,6 +517,7 @@ struct ProcessRuleTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: outside)
         let lines = """
             found = []
+            pair = socket.socketpair()
             open("own", "w").write("x")
             for path in ["\(outside)", "/etc/hostname", "/", "/tmp"]:
               try:
@@ -538,12 +539,13 @@ struct ProcessRuleTests {
                 lambda: os.memfd_create("x"), lambda: os.setuid(0), lambda: mmap.mmap(-1, 4096), lambda: os.chmod("own", 0o777),
                 lambda: os.chmod("\(outside)", 0), lambda: os.utime("\(outside)"), lambda: os.chown("own", -1, -1),
                 lambda: os.setxattr("own", "user.a", b"b"),
-                lambda: socket.send_fds(socket.socketpair()[0], [b"x"], [0]),
-                lambda: socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)]:
+                lambda: socket.send_fds(pair[0], [b"x"], [0]),
+                lambda: pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)]:
               try:
                 call()
                 found.append("call")
               except OSError: pass
+            for end in pair: end.close()
             found += [name for name in os.environ if name not in ("PATH", "HOME", "LANG", "LC_CTYPE", "PWD")]
             found += [d for d in os.listdir("/proc/self/fd") if int(d) > 3]
             reason = "reached: " + " ".join(found) + "; limits"

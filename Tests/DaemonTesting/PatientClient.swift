@@ -86,7 +86,7 @@ struct PatientClient: Sendable {
 }
 
 extension TestClient {
-    /// A client of a port of loopback that waits for an answer as long as a test may take.
+    /// A client for a loopback port, with the longest time of a test as its limit.
     static func patient(port: Int) -> TestClient {
         TestClient(host: "127.0.0.1", port: port, configuration: .init(timeout: .seconds(60 * longestMinutes)))
     }

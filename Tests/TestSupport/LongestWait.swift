@@ -3,7 +3,7 @@ package import Testing
 
 /// The longest time of a test in minutes: 15, or as many as `ROUTERD_TEST_MINUTES` says on a slow machine.
 ///
-/// A test waits for events, so that a limit ends only a test that hangs.
+/// Tests wait for events; a limit ends only a hanging test.
 package let longestMinutes = getenv("ROUTERD_TEST_MINUTES").flatMap { Int(String(cString: $0)) } ?? 15
 
 extension Trait where Self == TimeLimitTrait {

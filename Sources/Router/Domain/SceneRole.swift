@@ -2,6 +2,6 @@
 package enum SceneRole {
     /// UIKit's `UIWindowSceneSessionRoleApplication`: an ordinary window of the application.
     package static let windowApplication = "windowApplication"
-    /// A session that is told the events of the others, and takes no part itself.
+    /// A receiver for the events of the other sessions, without scenes or contents.
     package static let observer = "observer"
 }

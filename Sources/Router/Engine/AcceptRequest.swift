@@ -8,13 +8,13 @@ package struct AcceptRequest: Sendable {
     /// Of the request that brought it.
     package var trace: TraceContext?
     package var notification: IncomingNotification
-    /// Whether a key alone makes a request a repetition. Senders of sources name their events; what else they say of one,
-    /// such as a counter of deliveries, may change.
+    /// Whether a key alone makes a request a repetition: the ids of a source's events are stable, and other members, such as a
+    /// counter of deliveries, are not.
     package var isRepeatedByKey: Bool
     package var deviceDemand: DeviceDemand
     private var rare: Rare?
 
-    /// The parts that few requests have. They are optional together, so that a copy of another request looks at neither.
+    /// Rare parts, optional together: a copy of a request without them checks one reference.
     private struct Rare: Sendable {
         var replayOf: NotificationID?
         var answers: RuleAnswers?
@@ -27,10 +27,10 @@ package struct AcceptRequest: Sendable {
         var released: [String] = []
     }
 
-    /// The notification that is sent once more.
+    /// The notification of a replay.
     package var replayOf: NotificationID? { rare?.replayOf }
 
-    /// The answers of remote rules, which were asked before the plan.
+    /// Answers of remote rules from before the plan.
     package var answers: RuleAnswers? {
         get { rare?.answers }
         set {
@@ -39,7 +39,7 @@ package struct AcceptRequest: Sendable {
         }
     }
 
-    /// The changes that rules have made to it.
+    /// The changes by rules.
     var amendment: Amendment? {
         get { rare?.further?.value.amendment }
         set { set(Further(amendment: newValue, broadcast: broadcast, released: released)) }

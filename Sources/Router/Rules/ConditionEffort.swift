@@ -13,35 +13,35 @@ struct RuleComparison: Sendable {
     let paths: [PayloadPath]
 }
 
-/// The steps that conditions take for one notification in one try, and the answers of comparisons from the tries before.
+/// Steps of conditions for one notification in one try, and answers of comparisons from earlier tries.
 ///
-///     first try      gives up before the first comparison that is beyond its steps; keeps nothing
-///     next tries     pass known answers without steps, and find one more at least
+///     first try      ends before the first comparison beyond its steps; keeps nothing
+///     next tries     take known answers without steps, and add one at least
 struct ConditionEffort {
     /// The answer of a comparison, by its place among those of all rules.
     enum Answer: UInt8 {
         case unknown, fails, holds
     }
 
-    /// The steps of one byte or value of a payload that a predicate visits, and of one that is parsed.
+    /// Steps for each visited byte or value, and for each parsed byte.
     static let stepsOfVisit = 8
     static let stepsOfByte = 4
-    /// The steps of looking at a rule.
+    /// Steps for each rule.
     static let stepsOfRule = 32
 
-    /// The steps of answers that the next try knows.
+    /// Steps of answers kept for the next try.
     private(set) var steps = 0
-    /// The steps that each try takes again. They use up none of a try, which would find out nothing otherwise.
+    /// Steps repeated by each try. They do not count against its limit: a try has to find one answer at least.
     private(set) var repeatedSteps = 0
     private(set) var hasGivenUp = false
-    /// The steps that verdicts of the rules so far take on each candidate, and those of them that the payload causes.
+    /// Steps of the verdicts on a candidate, and the part due to the payload.
     private(set) var stepsOfVerdict = 0
     private var stepsOfPayload = 0
     /// Empty in a first try.
     private(set) var answers: [Answer]
     private let limit: Int
     private var first = 0
-    /// Whether an answer has been found that the next try knows.
+    /// Whether this try has an answer for the next one.
     private var hasProgressed = false
 
     init(limit: Int = .max, answers: [Answer] = []) {
@@ -90,7 +90,7 @@ struct ConditionEffort {
     }
 }
 
-/// A notification about which the conditions of a rule set have answers.
+/// A notification and a rule set with answers of conditions.
 struct ConditionQuestion: Hashable {
     private let rules: RuleSet
     private let notification: NotificationView

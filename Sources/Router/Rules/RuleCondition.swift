@@ -7,8 +7,8 @@ import RouterPlugin
 ///     priority < 10  AND  payload.level == 'info'  AND  candidate.role == 'wall'
 ///     └────────── once a notification ──────────┘       └─ once a candidate ──┘
 ///
-/// The comparisons of the notification are evaluated before its first candidate; a condition that fails by them is asked
-/// about no candidate.
+/// Comparisons of the notification are evaluated before the first candidate. A condition refuted by them is evaluated for no
+/// candidate.
 struct RuleCondition: Sendable {
     /// The canonical text.
     let text: String

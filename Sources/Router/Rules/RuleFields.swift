@@ -133,7 +133,7 @@ package struct NotificationFacts {
     private mutating func evaluate<Result>(
         _ comparison: RuleComparison, _ body: (inout PayloadEvaluation) -> Result
     ) -> (Result, steps: Int) {
-        // It is taken out, so that its texts are folded in place.
+        // Taken out: its texts are folded in place.
         var evaluation = take(readsPayload: comparison.readsPayload)
         let before = evaluation.work
         let result = body(&evaluation)

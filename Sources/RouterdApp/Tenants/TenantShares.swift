@@ -12,7 +12,7 @@ package struct TenantShares: Sendable {
         slots: DaemonLimits.decisionsTried, share: 1, waitingLimit: DaemonLimits.readsWaiting)
     private let acknowledgements = TenantSlots(
         slots: DaemonLimits.ackLists, share: DaemonLimits.ackListsOfTenant, waitingLimit: DaemonLimits.ackListsWaiting)
-    /// For parts of batches, which a tenant reads on half of the pool.
+    /// Parts of batches: half of the pool for a tenant.
     let parts = TenantSlots(
         slots: max(2, System.coreCount), share: max(1, System.coreCount / 2), waitingLimit: .max)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Router
 
-/// The sessions that a plan looks at when others come to their gate.
+/// The sessions read by plans for arrivals at a gate.
 @Suite("Visits of gates") struct GateVisitTests {
     private static let phone = GateKey(application: .gallery, device: "phone")
 
